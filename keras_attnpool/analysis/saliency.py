@@ -232,7 +232,8 @@ class _Gate(keras.layers.Layer):  # type: ignore[misc]
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        gate = ops.cast(ops.expand_dims(self.factor.value + self.shift.value, -1), inputs.dtype)
+        gate = ops.cast(self.factor.value + self.shift.value, inputs.dtype)
+        gate = ops.reshape(gate, (*gate.shape, *[1] * (len(inputs.shape) - len(gate.shape))))
         baseline = ops.cast(self.baseline, inputs.dtype)
         return baseline + gate * (inputs - baseline)
 

@@ -260,6 +260,20 @@ def test_padding_stays_masked_on_the_way_from_a_baseline(mask_value):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.torch_first("Keras multiplies alike on each backend")
+def test_steps_of_several_axes():
+    """Frames of pictures: a step is a frame."""
+    x, kept = keras.Input((None, 3, 1)), keras.Input((None,), dtype="bool")
+    model = keras.Model([x, kept], with_mask()([keras.layers.Reshape((-1, 3))(x), kept]))
+    for measure in (
+        analysis.leave_one_out,
+        analysis.gradient_saliency,
+        analysis.integrated_gradients,
+    ):
+        found = measure(model, [X[..., None], MASK])
+        np.testing.assert_allclose(found, measure(with_mask(), [X, MASK]), atol=1e-5)
+
+
 def test_baselines():
     model, x = with_mask(), [X, MASK]
     mean = X[MASK].mean(axis=0)
