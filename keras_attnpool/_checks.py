@@ -258,8 +258,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The kind of value, or the allowed names, of each argument whose name does not
-            determine them.
+        **special: The kind of value, or the allowed names, for the arguments whose names do not
+            determine these.
 
     Returns:
         The decorator.
