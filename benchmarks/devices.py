@@ -3,6 +3,7 @@
 import functools
 import re
 import time
+from pathlib import Path
 
 import keras
 
@@ -31,6 +32,14 @@ def device() -> str:
 def clock() -> float:
     """Seconds of the process on a CPU, which others at work do not change; of the wall on a GPU."""
     return time.process_time() if device() == "cpu" else time.perf_counter()
+
+
+def status(name: str) -> int:
+    """Bytes that the system counts for this process."""
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(f"{name}:"):
+            return int(line.split()[1]) * 1024
+    raise OSError(f"/proc/self/status does not tell {name}")
 
 
 def suffix() -> str:

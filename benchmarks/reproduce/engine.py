@@ -16,7 +16,7 @@ from typing import Any
 import keras
 from tqdm import tqdm
 
-from benchmarks.devices import device
+from benchmarks.devices import device, status
 from benchmarks.reproduce import floors
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.results import Results
@@ -173,15 +173,7 @@ def peak_memory() -> Iterator[dict[str, float]]:
         yield peak
         return
     yield peak
-    peak["process_memory_mb"] = round(_status("VmHWM") / 1024)
-
-
-def _status(name: str) -> int:
-    """Kilobytes that the system counts for this process."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1])
-    raise OSError(f"/proc/self/status does not tell {name}")
+    peak["process_memory_mb"] = round(status("VmHWM") / 2**20)
 
 
 def listed(rows: list[Row], options: Options, folder: Path = RESULTS) -> Iterator[str]:

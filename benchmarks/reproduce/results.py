@@ -38,7 +38,7 @@ class Results:
         self.header |= facts
         with self._locked():
             if self.path.exists():
-                self._write({**self._read(), **self.header})
+                write(self.path, {**self._read(), **self.header})
 
     def done(self, row: str, config: dict[str, Any]) -> set[int]:
         """Seeds of the row that were run with this configuration."""
@@ -102,17 +102,12 @@ class Results:
                 if metric.startswith(("test_", "validation_"))
                 and all(metric in r for r in entry["runs"])
             }
-            self._write(data)
+            write(self.path, data)
 
     def note(self, name: str, value: Any) -> None:
         """Sets an entry of the file beside its rows."""
         with self._locked():
-            self._write({**self._read(), name: value})
-
-    def _write(self, data: dict[str, Any]) -> None:
-        temporary = self.path.with_suffix(".tmp")
-        temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-        os.replace(temporary, self.path)
+            write(self.path, {**self._read(), name: value})
 
     def _read(self) -> dict[str, Any]:
         if not self.path.exists():
@@ -135,6 +130,13 @@ class Results:
             yield
         finally:
             lock.unlink()
+
+
+def write(path: Path, data: dict[str, Any]) -> None:
+    """Replaces a file by one that is whole."""
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
+    os.replace(temporary, path)
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,8 +24,11 @@ if __name__ == "__main__":
 import keras  # noqa: E402
 
 from benchmarks import devices  # noqa: E402
+from benchmarks.reproduce import results  # noqa: E402
 from benchmarks.speed import grid, measure  # noqa: E402
 
+Case = dict[str, Any]
+Cases = list[Case]
 RESULTS = Path(__file__).resolve().parent.parent / "results" / "speed"
 SHOWN = ("GlobalAveragePooling1D", "MultiHeadAttention, average", "TransformerEncoder, average")
 
@@ -36,9 +40,7 @@ def main() -> None:
         "KERAS_BACKEND. What is in the results file is kept, and what is missing there is "
         "measured; with --quick and with --only no file is read or written.",
     )
-    size = parser.add_mutually_exclusive_group()
-    size.add_argument("--quick", action="store_true", help="two settings, five minutes")
-    size.add_argument("--full", action="store_true", help="the whole grid: many hours on a CPU")
+    parser.add_argument("--quick", action="store_true", help="two settings, five minutes")
     parser.add_argument(
         "--only",
         nargs="+",
@@ -61,6 +63,9 @@ def main() -> None:
         "--bags", action="store_true", help="long bags: time and peak memory, in chunks too"
     )
     what.add_argument(
+        "--growth", action="store_true", help="exponents of time and memory; beside a copy"
+    )
+    what.add_argument(
         "--everything", action="store_true", help="all of these on all backends; for a GPU"
     )
     parser.add_argument(
@@ -72,8 +77,7 @@ def main() -> None:
     if arguments.minutes is None:
         arguments.minutes = 12 if arguments.everything else 8
     backend = keras.backend.backend()
-    kinds = ("memory", "targets", "launches", "compiled", "bags")
-    kind = next((kind for kind in kinds if getattr(arguments, kind)), "speed")
+    kind = next((kind for kind in PARTS if kind != "speed" and getattr(arguments, kind)), "speed")
     if arguments.rounds < 1:
         parser.error(f"--rounds expects 1 or more. Received: {arguments.rounds}")
     if arguments.minutes <= 0:
@@ -81,7 +85,7 @@ def main() -> None:
     if arguments.launches and backend == "tensorflow":
         parser.error("--launches counts under KERAS_BACKEND=torch and jax. Received: tensorflow")
     if arguments.everything:
-        if arguments.only or arguments.quick or arguments.full:
+        if arguments.only or arguments.quick:
             parser.error("--everything goes with --minutes and --rounds alone")
         everything(60 * arguments.minutes, ["--rounds", str(arguments.rounds)])
         return
@@ -101,15 +105,18 @@ def main() -> None:
         told = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
         parser.error(f"{path} was measured with {told}: move it away to measure anew")
     before = list(data["cases"])
-    measured = {"memory": _memory, "targets": _targets, "compiled": _compiled, "speed": _speed}
-    measured["bags"] = _bags
-    measured[kind](data, path if keep else None, arguments)
+    for case in MEASURED[kind](data["cases"], arguments):
+        data["cases"].append(case)
+        if kind in ("memory", "bags", "growth"):
+            print(case, flush=True)
+        if keep:
+            results.write(path, data)
     if keep and data["cases"] == before:
         print(f"{path} has all of it: move it away to measure anew")
 
 
 # The kinds of a page, those of few minutes first: what they leave is shared by the others.
-PARTS = ("launches", "targets", "memory", "speed", "bags", "compiled")
+PARTS = ("launches", "targets", "memory", "speed", "bags", "growth", "compiled")
 
 
 def everything(seconds: float, options: list[str]) -> None:
@@ -152,36 +159,42 @@ def _names(kind: str, only: list[str] | None) -> list[str]:
         from benchmarks.speed import bags
 
         names = [*bags.LAYERS, *bags.PER_FEATURE]
+    elif kind == "growth":
+        from benchmarks.speed import growth
+
+        names = growth.NAMES
     else:
         names = list(grid.LAYERS if kind == "compiled" else grid.variants())
     return [name for name in names if grid.wanted(name, only)]
 
 
-def _speed(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+def _speed(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """All variants in one setting after the other."""
-    chosen = "quick" if arguments.quick else "full" if arguments.full else "usual"
+    chosen = "quick" if arguments.quick else "usual"
     for setting in grid.settings(chosen):
-        if any(_same(setting, case) for case in data["cases"]):
-            continue
-        start = time.monotonic()
-        case = grid.measured(setting, arguments.rounds, arguments.only)
-        data["cases"].append(case)
-        _show(case, time.monotonic() - start)
-        if path is not None:
-            _write(path, data)
+        if not _done(known, dataclasses.asdict(setting)):
+            start = time.monotonic()
+            case = grid.measured(setting, arguments.rounds, arguments.only)
+            _show(case, time.monotonic() - start)
+            yield case
 
 
-def _bags(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+def _bags(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """One long bag, each case in a process of its own."""
-    from benchmarks.speed import bags
+    from benchmarks.speed import bags, memory
 
-    wanted = [case for case in bags.cases() if grid.wanted(case["variant"], arguments.only)]
-    missing = [c for c in wanted if not any(c.items() <= case.items() for case in data["cases"])]
-    for case in bags.in_processes(missing):
-        data["cases"].append(case)
-        print(case, flush=True)
-        if path is not None:
-            _write(path, data)
+    for case in bags.cases():
+        if grid.wanted(case["variant"], arguments.only) and not _done(known, case):
+            yield case | memory.apart(bags.measured, case)
+
+
+def _growth(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
+    """The exponents of one layer after the other."""
+    from benchmarks.speed import growth
+
+    for name in _names("growth", arguments.only):
+        if not _done(known, {"layer": name}):
+            yield growth.measured(name, arguments.rounds)
 
 
 def _launches(path: Path | None, only: list[str] | None) -> None:
@@ -197,7 +210,7 @@ def _launches(path: Path | None, only: list[str] | None) -> None:
         shape = f"{launches.BATCH} x {launches.TIME} words, dim {launches.DIM}"
         data = {"backend": backend, "versions": measure.versions(), "cases": rows}
         data |= {"setting": f"{shape}, {launches.HEADS} heads", "targets": launches.TARGETS}
-        _write(path, data)
+        results.write(path, data)
 
 
 def _header() -> dict[str, Any]:
@@ -211,22 +224,19 @@ def _header() -> dict[str, Any]:
     }
 
 
-def _targets(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+def _targets(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """The pairs that have a target."""
     from benchmarks.speed.comparisons import COMPARISONS, compared
 
     for comparison in COMPARISONS:
-        if keras.backend.backend() not in comparison.backends:
-            continue
-        if not grid.wanted(comparison.title, arguments.only):
-            continue
-        if any(case["title"] == comparison.title for case in data["cases"]):
-            continue
-        case = compared(comparison, arguments.rounds)
-        data["cases"].append(case)
-        show_targets(case)
-        if path is not None:
-            _write(path, data)
+        if (
+            keras.backend.backend() in comparison.backends
+            and grid.wanted(comparison.title, arguments.only)
+            and not _done(known, {"title": comparison.title})
+        ):
+            case = compared(comparison, arguments.rounds)
+            show_targets(case)
+            yield case
 
 
 def show_targets(case: dict[str, Any]) -> None:
@@ -243,51 +253,54 @@ def show_targets(case: dict[str, Any]) -> None:
         print(f"  {pair}: {found}{against}{missed}", flush=True)
 
 
-def _compiled(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+def _compiled(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """One layer after the other; `--quick` on a few words, without a file."""
     from benchmarks.speed import compiled
 
     small = {"time": 16, "dim": 16, "batch": 2} if arguments.quick else {}
     seconds, chosen = 60 * arguments.minutes, compiled.settings(**small)
-    known, key = data["cases"], compiled.key
     for case in compiled.cases(known[:], chosen, arguments.rounds, seconds, arguments.only):
-        known[:] = [*(other for other in known if key(other) != key(case)), case]
+        known[:] = [other for other in known if compiled.key(other) != compiled.key(case)]
         ratios = {name: ratio[0] for name, ratio in case.get("ratios", {}).items()}
         print(case["layer"], case["precision"], ratios, case["left_out"], flush=True)
-        if path is not None:
-            _write(path, data)
+        yield case
     whole = len(compiled.PRECISIONS) * len(_names("compiled", arguments.only))
     goes_on = "; the same command goes on" if len(known) < whole else ""
-    after = goes_on if path is not None else "; no file is written"
+    after = "; no file is written" if arguments.quick or arguments.only else goes_on
     print(f"{len(known)} of {whole} cases{after}", flush=True)
 
 
-def _memory(data: dict[str, Any], path: Path | None, arguments: argparse.Namespace) -> None:
+def _memory(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """Each variant in a process of its own: forward at 16,384 words, with gradients at 1,024."""
+    from benchmarks.speed import memory
+
     mode = measure.MODES[keras.backend.backend()][0]
     for words, batch, gradient in ((1024, 8, True), (16384, 8, False)):
         for name, variant in grid.variants().items():
-            if not grid.wanted(name, arguments.only):
-                continue
             case = {"variant": name, "time": words, "dim": 512, "heads": 5, "batch": batch}
             case |= {"mode": mode, "gradient": gradient}
-            if any(case.items() <= measured.items() for measured in data["cases"]):
+            if not grid.wanted(name, arguments.only) or _done(known, case):
                 continue
             pairs = variant.pairs(512, 5) if variant.pairs else 0
             if batch * words**2 * pairs > 8 * grid.most():
                 case["left_out"] = f"would hold {batch * words**2 * pairs * 4 / 2**30:.0f} GiB"
             else:
-                case |= measure.peak_memory(
-                    [name, str(words), "512", "5", str(batch), mode, str(gradient)]
-                )
-            print(case, flush=True)
-            data["cases"].append(case)
-            if path is not None:
-                _write(path, data)
+                case |= memory.peak_memory(name, words, 512, 5, batch, gradient)
+            yield case
 
 
-def _same(setting: grid.Setting, case: dict[str, Any]) -> bool:
-    return dataclasses.asdict(setting).items() <= case.items()
+MEASURED = {
+    "memory": _memory,
+    "targets": _targets,
+    "compiled": _compiled,
+    "bags": _bags,
+    "growth": _growth,
+    "speed": _speed,
+}
+
+
+def _done(known: Cases, wanted: Case) -> bool:
+    return any(wanted.items() <= case.items() for case in known)
 
 
 def _show(case: dict[str, Any], seconds: float) -> None:
@@ -312,12 +325,6 @@ def _show(case: dict[str, Any], seconds: float) -> None:
     for name, reason in case["left_out"].items():
         print(f"  {name}: {reason}")
     print("", flush=True)
-
-
-def _write(path: Path, data: dict[str, Any]) -> None:
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text(json.dumps(data, indent=1, sort_keys=True) + "\n")
-    os.replace(temporary, path)
 
 
 if __name__ == "__main__":

@@ -6,8 +6,7 @@ the weights alone. Texts, for layers with a weight per feature, have gradients o
 """
 
 import math
-import multiprocessing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import keras
@@ -211,12 +210,3 @@ def cases() -> list[dict[str, Any]]:
         for form in forms(name)
     ]
     return of_texts + [{"batch": 1} | case for case in growing + by_hand]
-
-
-def in_processes(chosen: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """The cases with their figures. Each has a process that has imported, and done nothing else."""
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["benchmarks.speed.bags"])
-    with context.Pool(1, maxtasksperchild=1) as pool:
-        for case, figures in zip(chosen, pool.imap(measured, chosen, chunksize=1), strict=True):
-            yield case | figures

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 from keras import ops
 
-from benchmarks.speed import measure, straightforward, variants
+from benchmarks.speed import measure, memory, straightforward, variants
 from benchmarks.speed.grid import inputs_of, spread
 from keras_attnpool import layers, models
 from keras_attnpool.ops._additive_attention import additive_attention
@@ -33,7 +33,7 @@ class Target:
 class Comparison:
     """Runs that are timed in turns, `make(mode, gradient)`, and what is asked of their ratios.
 
-    With `memory`, the arguments of `memory.py` between name and mode, their peaks are compared.
+    With `memory`, time, dim, heads and batch of `memory.taken`, their peaks are compared.
     """
 
     title: str
@@ -41,7 +41,7 @@ class Comparison:
     targets: tuple[Target, ...] = ()
     gradient: bool = True
     backends: tuple[str, ...] = ("jax", "tensorflow", "torch")
-    memory: tuple[str, ...] = ()
+    memory: tuple[int, ...] = ()
 
 
 def everywhere(factor: float) -> dict[str, float]:
@@ -452,7 +452,7 @@ COMPARISONS = (
                 "64 x 196 patches, dim 768, 12 heads, peak memory",
                 True,
                 {},
-                ("196", "768", "12", "64"),
+                (196, 768, 12, 64),
             ),
         )
     ),
@@ -556,7 +556,7 @@ def compared(comparison: Comparison, rounds: int) -> dict[str, Any]:
     if comparison.memory:
         names = {name for target in comparison.targets for name in (target.slow, target.fast)}
         peaks = {
-            name: measure.peak_memory([name, *comparison.memory, mode, str(comparison.gradient)])
+            name: memory.peak_memory(name, *comparison.memory, comparison.gradient)
             for name in sorted(names)
         }
         costs = {name: [peak["bytes"]] for name, peak in peaks.items() if "bytes" in peak}

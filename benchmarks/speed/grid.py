@@ -1,7 +1,6 @@
 """Settings, and the costs of all variants in each."""
 
 import dataclasses
-import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -42,22 +41,11 @@ def most() -> int:
 
 
 def settings(size: str) -> Iterator[Setting]:
-    """`"quick"`, `"usual"`, whose results are in the repository, or `"full"`."""
+    """`"quick"`, or `"usual"`, whose results are in the repository."""
     modes = measure.MODES[keras.backend.backend()]
     if size == "quick":
         for time in (64, 256):
             yield Setting(time, 128, 5, modes[0], gradient=True)
-        return
-    if size == "full":
-        for time, dim, heads, precision, mode, gradient in itertools.product(
-            (64, 256, 1024, 4096, 16384),
-            (128, 512),
-            (1, 5, 16),
-            ("float32", "mixed_bfloat16"),
-            modes,
-            (False, True),
-        ):
-            yield Setting(time, dim, heads, mode, precision, gradient)
         return
     for time in (64, 256, 1024, 4096, 16384):
         yield Setting(time, 128, 5, modes[0], gradient=True)

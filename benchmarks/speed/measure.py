@@ -1,12 +1,5 @@
 """Times functions in turns, in process time relative to a matrix product of the same round."""
 
-import contextlib
-import json
-import os
-import platform
-import re
-import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +7,7 @@ import keras
 import numpy as np
 
 from benchmarks.devices import clock, device
+from benchmarks.reproduce import results
 
 Run = Callable[[], Any]
 # The unit of cost: a product of two square matrices of this size.
@@ -171,22 +165,7 @@ def machine_rates() -> dict[str, float]:
     }
 
 
-def peak_memory(arguments: list[str]) -> dict[str, Any]:
-    """What a fresh process that ran one variant reports; see `memory.py`."""
-    command = [sys.executable, "-m", "benchmarks.speed.memory", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ)
-    with contextlib.suppress(json.JSONDecodeError, IndexError):
-        return dict(json.loads(done.stdout.strip().splitlines()[-1]))
-    # Keras puts a layer's arguments behind the backend's words.
-    if re.search(r"out of memory|RESOURCE_EXHAUSTED", done.stderr, re.IGNORECASE):
-        return {"failed": ["out of memory"]}
-    return {"failed": done.stderr.strip().splitlines()[-1:] or [f"exit {done.returncode}"]}
-
-
 def versions() -> dict[str, str]:
     """What a file of results says of the run."""
-    from importlib import metadata
-
-    names = ("keras", "keras-hub", "numpy", keras.backend.backend())
-    packages = {name: metadata.version(name) for name in names}
-    return {"python": platform.python_version(), **packages}
+    names = ("python", "keras", "keras-hub", "numpy", keras.backend.backend())
+    return {name: results.versions()[name] for name in names}

@@ -1,27 +1,22 @@
-"""Peak memory of one variant in this process, which runs nothing else.
+"""Peak memory of one variant in a process that runs nothing else.
 
 What the process holds with the inputs, after a run on a short text, is taken off. On a CPU Linux
 alone tells the peak; on a GPU the backends tell that of the memory they gave out.
 """
 
-import json
-import sys
+import multiprocessing
+import re
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Any
 
 import keras
 
-from benchmarks.devices import device
+from benchmarks.devices import device, status
 from benchmarks.speed import measure
 from benchmarks.speed.grid import built, inputs_of
-
-
-def status(name: str) -> int:
-    """Bytes that the system counts for this process."""
-    for line in Path("/proc/self/status").read_text().splitlines():
-        if line.startswith(f"{name}:"):
-            return int(line.split()[1]) * 1024
-    raise OSError(f"/proc/self/status does not tell {name}")
 
 
 def forget_the_peak() -> int:
@@ -64,17 +59,34 @@ def _given_out(on_jax: str, on_tensorflow: str) -> int:
     return int(counts[on_jax])
 
 
-def main() -> None:
-    name, time, dim, heads, batch, mode, gradient = sys.argv[1:]
-    layer = built(name, int(dim), int(heads), "float32")
-    short = inputs_of(1, 16, int(dim))
-    measure.finish(measure.runner(layer, *short, mode, gradient == "True")())
-    inputs = [keras.ops.convert_to_tensor(x) for x in inputs_of(int(batch), int(time), int(dim))]
-    run = measure.runner(layer, *inputs, mode, gradient == "True")
+def apart(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function gives in a process that has imported, and done nothing else."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([function.__module__])
+    with ProcessPoolExecutor(1, context) as pool:
+        return pool.submit(function, *arguments).result()
+
+
+def peak_memory(*arguments: Any) -> dict[str, Any]:
+    """The peak of a variant, see `taken`, or why there is none."""
+    try:
+        return {"bytes": apart(taken, *arguments)}
+    except BrokenProcessPool:
+        return {"failed": ["the system ended its process"]}
+    except Exception as error:  # A refusal is a result.
+        # Keras puts a layer's arguments behind the backend's words.
+        if re.search(r"out of memory|RESOURCE_EXHAUSTED", str(error), re.IGNORECASE):
+            return {"failed": ["out of memory"]}
+        return {"failed": [str(error).strip().splitlines()[-1]]}
+
+
+def taken(name: str, time: int, dim: int, heads: int, batch: int, gradient: bool = True) -> int:
+    """Bytes that a run of a variant takes beside its inputs."""
+    mode = measure.MODES[keras.backend.backend()][0]
+    layer = built(name, dim, heads, "float32")
+    measure.finish(measure.runner(layer, *inputs_of(1, 16, dim), mode, gradient)())
+    inputs = [keras.ops.convert_to_tensor(x) for x in inputs_of(batch, time, dim)]
+    run = measure.runner(layer, *inputs, mode, gradient)
     held = forget_the_peak()
     measure.finish(run())
-    print(json.dumps({"bytes": peak() - held}))
-
-
-if __name__ == "__main__":
-    main()
+    return peak() - held

@@ -109,12 +109,41 @@ def leads(rows, region, across, caption, spoken):
         return _framed(figure, caption, spoken)
 
 
-def _lines(rows, across, limits):
+def slopes(groups, across, caption, spoken):
+    """Draws a line for each name, below the head of its group: a point with its range, a square.
+
+    Args:
+        groups: Head to name to `((point, low, high), square)`; no square for `None`.
+        across: What the x axis is.
+        caption: The words below.
+        spoken: The chart for those who cannot see it.
+    """
+    rows = [row for head, lines in groups.items() for row in ((head, None), *lines.items())]
+    with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
+        known = [
+            [*time, memory or 0] for lines in groups.values() for time, memory in lines.values()
+        ]
+        edges = min(0, *map(min, known)) - 0.1, max(2, *map(max, known)) + 0.1
+        # Narrow enough for a phone.
+        figure, axes = _lines([name for name, _ in rows], across, edges, room=170, letter=7)
+        for place, (_, values) in enumerate(rows):
+            if values is None:
+                axes.get_yticklabels()[place].set_fontweight("bold")
+                continue
+            (point, low, high), square = values
+            axes.hlines(place, low, high, color=INK)
+            axes.plot(point, place, "o", color=INK, markersize=5)
+            if square is not None:
+                axes.plot(square, place, "s", color=INK, markerfacecolor="none", markersize=9)
+        return _framed(figure, caption, spoken)
+
+
+def _lines(rows, across, limits, room=RIGHT, letter=8):
     """A figure with a line for each name, and its axes."""
-    height, left = 1.4 * LINE * len(rows), 8 * max(map(len, rows))
-    width, total = left + RIGHT, height + TOP + BOTTOM
+    height, left = 1.4 * LINE * len(rows), letter * max(map(len, rows))
+    width, total = left + room, height + TOP + BOTTOM
     figure = Figure(figsize=(width / 72, total / 72), dpi=72)
-    box = [left / width, BOTTOM / total, (RIGHT - TOP) / width, height / total]
+    box = [left / width, BOTTOM / total, (room - TOP) / width, height / total]
     axes = figure.add_axes(box, facecolor="none")
     axes.set(xlim=limits, ylim=(len(rows) - 0.5, -0.5))
     axes.set_yticks(range(len(rows)), list(rows), parse_math=False)

@@ -349,6 +349,85 @@ def cost_of_bag(case):
     return f"{max(case['bytes'], 0) / 2**20:,.0f} MB, {case['seconds']:.2g} s"
 
 
+# An argument of the sizes in words, as far as a layer has it.
+GROWING = {"time": "length", "batch": "batch", "heads": "heads", "dim": "width"}
+
+
+def families(data):
+    """The families of a file with their layers."""
+    found = {}
+    for case in data["cases"]:
+        found.setdefault(case["family"], []).append(case)
+    return found
+
+
+def slopes(data):
+    """A figure for each family: the exponents of time and memory, by what grows."""
+    figures = []
+    for family, cases in families(data).items():
+        groups = {}
+        for axis, head in GROWING.items():
+            lines = {
+                case["layer"]: (case["exponents"][axis]["time"], case["exponents"][axis]["memory"])
+                for case in cases
+                if axis in case["exponents"]
+            }
+            groups |= {head: lines} if lines else {}
+        spoken = f"{family}, exponents of time and memory. " + ". ".join(
+            f"{head}: " + "; ".join(f"{n} {t[0]:.2g}, {m or 0:.2g}" for n, (t, m) in lines.items())
+            for head, lines in groups.items()
+        )
+        least = cases[0]["points"][0]
+        caption = (
+            f"{family}: exponents of the time (point, with its range by round) and of the peak "
+            f"memory (square) of a training step, from {least['batch']} rows of {least['time']} "
+            f"steps and {least['dim']} features, {least['heads']} heads, to eight times each."
+        )
+        figures.append(charts.slopes(groups, "exponent", caption, spoken))
+    return "\n\n".join(figures)
+
+
+def arguments_table(data):
+    """Exponents of the families: the least and the largest of their layers, of time and memory."""
+
+    def ends(values):
+        known = [value for value in values if value is not None]
+        least, largest = (f"{end(known):.1f}".replace("-", "−") for end in (min, max))
+        return "\u00a0–\u00a0".join(dict.fromkeys([least, largest]))
+
+    lines = []
+    for family, cases in families(data).items():
+        cells = [family]
+        for axis in GROWING:
+            grown = [case["exponents"][axis] for case in cases if axis in case["exponents"]]
+            parts = [each["time"][0] for each in grown], [each["memory"] for each in grown]
+            cells.append("; ".join(map(ends, parts)) if grown else "–")
+        lines.append(cells)
+    return table(("weights", *GROWING.values()), lines)
+
+
+def limit_table(data):
+    """How many times as long as moving its inputs, and what it gives, a layer takes."""
+    lines, speeds = [], []
+    for case in data["cases"]:
+        copy = case["copy"]
+        seconds = copy["cost"][0] * UNIT / data["rates"]["products"]
+        moved = 2 * 4 * copy["batch"] * copy["time"] * copy["dim"]
+        speeds.append(moved / seconds / 1e9)
+        lines.append(
+            [
+                case["layer"],
+                f"{moved / 2**20:.0f} MB",
+                *map(times, (case["prediction"], case["training"])),
+            ]
+        )
+    words = (
+        f"A copy of the inputs reads and writes {min(speeds):.3g} to {max(speeds):.3g} GB a second."
+    )
+    head = ("layer", "moved by a training step", "prediction", "training step")
+    return f"{words}\n\n{table(head, lines)}"
+
+
 # The table's name, the kind of file, and what writes it.
 VIEWS = {
     "targets": ("targets", targets_table),
@@ -361,6 +440,9 @@ VIEWS = {
     "launches": ("launches", launches_table),
     "compiled": ("compiled", compiled_table),
     "scaling": ("scaling", scaling_table),
+    "slopes": ("growth", slopes),
+    "arguments": ("growth", arguments_table),
+    "limit": ("growth", limit_table),
     "long": ("bags", long_table),
     "bags": ("bags", bags_table),
 }

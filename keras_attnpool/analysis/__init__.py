@@ -1,4 +1,4 @@
-"""Tools that read attention weights from any model, draw them, count them and test them.
+"""Tools that read attention weights from any model, draw them, measure them and test them.
 
 They work on any layer whose call takes `return_attention_scores`. They take and return NumPy
 arrays. Plots need the extra `plots`.

@@ -10,7 +10,7 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float], title: str | Non
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If `ax` is neither `None` nor an Axes.
+        ValueError: If `ax` is not `None` and not an Axes.
     """
     try:
         from matplotlib import pyplot

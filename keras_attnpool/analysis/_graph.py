@@ -16,35 +16,35 @@ Visit = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], tuple[Any, dict[st
 
 
 def graph_of(model: Any) -> keras.Model | None:
-    """The model as a plain uncompiled functional model, or `None` if it has no graph.
+    """Returns the model as an uncompiled functional model, or `None` if it has no graph.
 
-    It has the layers and the graph of `model`. Nothing is called or copied.
+    The result has the layers and the graph of `model`. No layer is called or copied.
     """
     if not isinstance(model, keras.Model) or getattr(model, "inputs", None) is None:
         return None
     if isinstance(model, keras.Sequential):
-        # Its `input` would be the tensor that an outer model calls it on.
+        # Its attribute `input` may be the tensor of an outer model.
         return keras.Model(model.inputs[0], model.outputs[0], name=model.name)
     return keras.Model(model.input, model.output, name=model.name)
 
 
 def inner_model(layer: Any) -> keras.Model | None:
-    """The model with a graph that a layer consists of, or `None`.
+    """Returns the model with a graph that a layer consists of, or `None`.
 
-    This is the layer itself, or the encoder of a `HierarchicalEncoder`.
+    This model is the layer itself, or the encoder of a `HierarchicalEncoder`.
     """
     model = layer.encoder if isinstance(layer, HierarchicalEncoder) else layer
     return model if graph_of(model) is not None else None
 
 
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
-    """Every layer of a model and of the models nested in it; nested ones as `"inner/layer"`.
+    """Returns every layer of a model by its path, such as `"inner/layer"` in a nested model.
 
-    Nested models include the model of a `HierarchicalEncoder` and layers of the user's own that
-    hold other layers.
+    The encoder of a `HierarchicalEncoder` and the user's own layers with inner layers count as
+    nested models.
 
     Raises:
-        ValueError: If `model` is not a model, or has not been built.
+        ValueError: If `model` is not a model, or if it has not been built.
     """
     if not isinstance(model, keras.Model):
         must, received = "be a keras.Model", f"{type(model)}"
@@ -57,7 +57,7 @@ def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
 
 
 def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
-    """The paths of the layers that the graph of a model calls."""
+    """Returns the paths of the layers that the graph of a model calls."""
     for layer in model.layers:
         yield prefix + layer.name
         inner = inner_model(layer)
@@ -67,9 +67,9 @@ def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
 
 @contextmanager
 def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[None]:
-    """Inside the context, a function that gets its `call` calls each of these layers."""
+    """Inside the context, a function that gets the layer's `call` replaces each `call`."""
     for layer, function in functions:
-        # This goes past Keras, which would look for variables in the function.
+        # `object` sets it, because Keras would look for variables in the function.
         object.__setattr__(layer, "call", partial(function, layer.call))
     try:
         yield
@@ -79,7 +79,7 @@ def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[N
 
 
 def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
-    """The paths that a path, a name or a layer stands for. Paths are tried before names."""
+    """Returns the paths that a path, a name or a layer stands for. Paths are tried before names."""
     if not isinstance(layer, str):
         return [path for path, each in layers.items() if each is layer]
     return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]
@@ -97,9 +97,9 @@ def _inside(outer: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
-    """A functional model of the same layers as `model`, each of which is called through `visit`.
+    """Builds a functional model of the layers of `model`, in which `visit` calls each layer.
 
-    The results of a layer's visits are in the order in which `model` calls the layer.
+    The results of a layer are in the order in which `model` calls the layer.
 
     Args:
         model: A functional or built Sequential model.
@@ -108,7 +108,7 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
 
     Returns:
         A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`.
-        The lists hold the results of the visits, one per call.
+        The lists hold the results of `visit`, one per call.
     """
     inner: dict[str, Any] = {}
     extras: dict[str, list[tuple[int, list[Any]]]] = {}
@@ -144,7 +144,7 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
 
 
 def _call_numbers(graph: Any) -> dict[int, Iterator[int]]:
-    """The numbers of each operation's calls, in the order of the graph."""
+    """Numbers the calls of each operation in the order of the graph."""
     numbers: dict[int, list[int]] = {}
     for depth in sorted(graph._nodes_by_depth, reverse=True):
         for node in graph._nodes_by_depth[depth]:

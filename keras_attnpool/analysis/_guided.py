@@ -1,4 +1,4 @@
-"""Tests whether weights help another model: the frozen weights of Wiegreffe and Pinter."""
+"""Tests whether frozen weights help another model, as Wiegreffe and Pinter do."""
 
 import keras
 import numpy as np
@@ -12,10 +12,11 @@ EPOCHS = 10
 def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -> float:
     """Held-out accuracy of a classifier that pools its steps by frozen weights.
 
-    The classifier has vectors (of words, if `steps` are ids), a hidden layer per step, the sum of
-    the steps weighted by `weights`, and the class scores. It trains on half of the rows of each
-    class, drawn at random, for a fixed number of epochs and from fixed initial values. The other
-    half tests it. It reads each step alone, so only the weights can tell it about the other steps.
+    The classifier applies a hidden layer to each step (a word vector, if `steps` are ids), adds the
+    steps with the given `weights`, and computes class scores. The classifier trains on a random
+    half of the rows of each class, for a fixed number of epochs and from fixed initial values. The
+    other half gives the accuracy. The classifier reads each step alone, so only the weights depend
+    on the other steps.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))
@@ -29,7 +30,7 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
     x = keras.layers.Dense(classes, "softmax")(x)
     model = keras.Model([tokens, given], x)
     rng = np.random.default_rng(0)
-    # The initializers of Keras draw other numbers on each backend.
+    # The initializers of Keras draw different numbers on each backend.
     model.set_weights([_drawn(weight.shape, rng) for weight in model.weights])
     model.compile(keras.optimizers.Adam(1e-2), "sparse_categorical_crossentropy")
     weights = weights.astype("float32")

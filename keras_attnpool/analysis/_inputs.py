@@ -13,30 +13,30 @@ from keras_attnpool.types import Array, Bools, Float64s
 
 
 class Inputs:
-    """The inputs of a model for some rows: arrays, and a mask of the steps that count.
+    """Holds the inputs of a model as arrays, and a mask of the steps that count.
 
     The steps are those of the first input that is not a mask: words `(rows, time)`, or instances,
-    frames or patches `(rows, time, dim)`. A mask tells which steps count: `mask`, a mask among the
-    model's inputs, or the lengths of unequal rows. Without a mask, a step counts if its id is not
-    0, or if a `Masking` layer of the model keeps it. Otherwise all steps count.
+    frames or patches `(rows, time, dim)`. The mask is `mask`, a mask among the model's inputs, or
+    it comes from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
+    if a `Masking` layer of the model keeps the step. Otherwise all steps count.
 
     Args:
-        model: A model, or any object with such a `predict`.
+        model: A model, or any object with the same `predict`.
         given: Inputs of `model.predict`. The rows of an input may be a list of arrays of unequal
             length.
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
-        of_steps: Whether the caller uses single steps. If so, the mask is read, and there is a
-            warning if padding counts as steps.
+        of_steps: Whether the caller uses single steps. If it does, the mask is read, and a warning
+            tells if padding counts as steps.
 
     Attributes:
         leaves: The arrays by name or position.
         steps: The name or position of the array that has the steps.
-        mask: Boolean array `(rows, time)`, or `(rows, sentences, words)`; `None` without
-            `of_steps`.
+        mask: Boolean array `(rows, time)` or `(rows, sentences, words)`, or `None` with
+            `of_steps=False`.
         kept_by: The name or position of the input that is the mask, or `None`.
-        mask_value: Value that a `Masking` layer of the model masks, or `None`.
+        mask_value: The value that a `Masking` layer of the model masks, or `None`.
     """
 
     def __init__(
@@ -112,10 +112,10 @@ class Inputs:
         return self.model.predict(given, batch_size=self.batch_size, verbose=0)
 
     def spread(self, weights: Any, name: str) -> Float64s:
-        """One number per step, `(rows, steps)`. The sentences of a row follow each other.
+        """Returns one number per step, `(rows, steps)`; the sentences of a row follow each other.
 
         Args:
-            weights: One list per text, with one number per position, or one per step that counts.
+            weights: One list per text, with one number per position or per step that counts.
             name: The argument, for messages.
         """
         mask = self.mask.reshape(self.count, -1)
@@ -130,7 +130,7 @@ class Inputs:
         return np.stack(aligned_rows(rows, [mask.shape[1]] * len(mask), self.owner, name))
 
     def _found_mask(self) -> Any:
-        """Finds the input that is a mask: boolean, with "mask" in its name, or of a mask's form."""
+        """Finds the input that is a mask by its dtype, its name or its values."""
         flat = [key for key, each in self.leaves.items() if each.ndim == 2 and len(self.leaves) > 1]
         for key in flat:
             if self.leaves[key].dtype == bool or (isinstance(key, str) and "mask" in key):
@@ -185,7 +185,7 @@ class Inputs:
 
 
 def stand_in(inputs: Inputs, baseline: Any) -> Any:
-    """The stand-in for a step: `"zeros"`, `"mean"` of all steps that count, an id or a vector."""
+    """The replacement of a step: `"zeros"`, `"mean"` of all steps that count, an id or a vector."""
     ids, values = inputs.are_ids, inputs.values
     if isinstance(baseline, str):
         if baseline == "zeros":
@@ -204,7 +204,7 @@ def stand_in(inputs: Inputs, baseline: Any) -> Any:
 
 
 def removed_by(inputs: Inputs, baseline: Any) -> Callable[[dict[Any, Array], Bools], None]:
-    """A function that removes steps: it masks them, or puts a stand-in in their place."""
+    """Returns a function that masks steps or replaces them."""
     stands: Any = None
     if not isinstance(baseline, str) or baseline != "masked":
         stands = stand_in(inputs, baseline)
@@ -234,7 +234,7 @@ def _layers(model: Any) -> list[Any]:
 
 
 def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
-    """Whether the first input of each row is a block of ones among zeros, as long as other floats.
+    """Whether the first input of each row is a block of ones that fits another float input.
 
     Args:
         rows: The inputs of each row, without a batch axis.
@@ -262,7 +262,7 @@ def leaves_of(structure: Any) -> dict[Any, Array]:
 
 
 def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
-    """The inputs as arrays in their structure, and the lengths of unequal rows."""
+    """Returns the inputs as arrays in their structure, and the lengths of unequal rows."""
     if isinstance(given, Batches | keras.utils.PyDataset) or _is_loader(given):
         return _joined(given, owner)
     is_list = isinstance(given, list | tuple)
@@ -312,13 +312,14 @@ def _are_inputs(given: Any, ranks: list[int]) -> bool:
         return False
     if ranks:
         return [len(shape) for shape in shapes] == ranks
-    # For a model without a graph: several arrays of equally many rows, not all of one kind.
+    # For a model without a graph, these are several arrays of equally many rows and of different
+    # kinds.
     kinds = {(len(shape), np.asarray(x).dtype) for shape, x in zip(shapes, given, strict=True)}
     return len({shape[:1] for shape in shapes}) == 1 and len(kinds) > 1
 
 
 def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
-    """An array, or unequal rows padded to one, with their lengths."""
+    """Returns an array, or pads unequal rows to an array and returns their lengths as well."""
     if not isinstance(given, list | tuple):
         return array_of(given, owner), None
     try:
@@ -348,7 +349,7 @@ def _is_loader(given: Any) -> bool:
 
 
 def _joined(given: Any, owner: str) -> tuple[Any, Array | None]:
-    """All batches as one, padded to the longest, in the order of the data."""
+    """Joins all batches in the order of the data, padded to the longest row."""
     order: Any = None
     if isinstance(given, Batches):
         given, order = given.in_data_order()

@@ -11,9 +11,9 @@ from keras_attnpool.types import Array
 def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     """Probabilities `(batch, classes)` in float64 from a model's outputs.
 
-    A single output, `(batch, 1)`, is the output for the second of two classes. Outputs that are not
-    finite raise an error, and so do outputs outside the range of probabilities unless they are
-    logits.
+    A single output, `(batch, 1)`, belongs to the second of two classes. Outputs that are not finite
+    raise an error. Outputs that are neither probabilities nor declared logits raise an error as
+    well.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
         must = "be a classifier with one output of shape (batch, classes)"

@@ -1,4 +1,4 @@
-"""Shuffles some weights of a trained model for a while."""
+"""Shuffles some weights of a trained model inside a context."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,7 +13,7 @@ from keras_attnpool.analysis._graph import layers_by_path
 def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
     """Returns the weights of the layer at `path`, and those of all layers in front of it.
 
-    A layer is in front if the graph lists it earlier. Models that hold the layer do not count.
+    A layer is in front if the graph lists it earlier. Models that contain the layer do not count.
     """
     layers = layers_by_path(model, owner)
     before = list(layers)[: list(layers).index(path)]
@@ -30,7 +30,7 @@ def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any]
 def shuffled(weights: list[Any], rng: np.random.Generator) -> Iterator[None]:
     """Inside the context, the values of each weight are shuffled, so nothing learned is left.
 
-    The values keep their size and spread, so that no activation saturates. Integers, such as the
+    The values keep their mean and spread, so that no activation saturates. Integers, such as the
     states of random generators, are not changed.
     """
     weights = [w for w in weights if keras.backend.is_float_dtype(w.dtype)]

@@ -17,19 +17,19 @@ _BYTES = 2**26
 
 
 class Removal:
-    """Rows, the probability of a class per row, and this probability without some steps.
+    """Predicts the probability of one class per row, with all steps or without some steps.
 
-    Its arguments are those of the public functions, and it checks them. `owner` is the public
+    The class checks its arguments, which are those of the public functions. `owner` is the public
     function that was called.
 
     Attributes:
         inputs: The `Inputs`.
-        used: Boolean array `(rows,)`, the rows that have a step. The attributes below leave out all
-            other rows.
-        mask: Boolean array `(used, time)`. The words of a row's sentences follow each other.
-        sizes: Number of steps `(used,)`.
+        used: Boolean array `(rows,)`, the rows that have a step. The attributes below have only
+            these rows.
+        mask: Boolean array `(used, time)`. The sentences of a row follow each other.
+        sizes: Number of steps of each row `(used,)`.
         classes: The class of each row `(used,)`.
-        full: float64 array `(used,)`, the probability of the class of the full row.
+        full: float64 array `(used,)`, the probability of the class on the full row.
     """
 
     def __init__(
@@ -61,13 +61,13 @@ class Removal:
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """One number per step of the used rows, `(used, time)`, from the numbers for all rows."""
+        """Selects the used rows of one number per step: returns `(used, time)`."""
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:
         """The rank of each step from the largest score to the smallest; padding comes last.
 
-        Equal scores are ordered at random: uniform weights must not mean "the first steps".
+        Equal scores are ordered at random, so that uniform weights do not select the first steps.
         """
         ranked = np.lexsort((rng.random(scores.shape), -scores, ~self.mask), axis=1)
         places = np.empty_like(ranked)
@@ -83,9 +83,9 @@ class Removal:
     def probability(self, gone: Bools, rows: Array | None = None) -> Float64s:
         """The probability of the class without the steps `gone`, `(rows, time)`.
 
-        Row i of `gone` belongs to the row with the number `rows[i]`; by default, these are all rows
-        in order. If `rows` is given, batches are filled up, so that calls with other numbers of
-        rows compile nothing anew.
+        Row i of `gone` belongs to the row with the number `rows[i]`. By default these are all rows
+        in order. If `rows` is given, batches are filled up, so that no number of rows needs a new
+        compilation.
         """
         chosen = np.arange(len(self.mask)) if rows is None else rows
         row_bytes = sum(each[0].nbytes for each in self.inputs.leaves.values())
@@ -102,7 +102,7 @@ class Removal:
         return np.concatenate(parts) if parts else np.zeros(0)
 
     def parts(self, count: int, verbose: int) -> Iterator[Int64s]:
-        """The rows in runs of `count`, with a progress bar if `verbose`."""
+        """Yields the rows in groups of `count`, with a progress bar if `verbose`."""
         bar = keras.utils.Progbar(len(self.mask), verbose=verbose, unit_name="row")
         for start in range(0, len(self.mask), count):
             texts = np.arange(start, min(start + count, len(self.mask)))

@@ -1,4 +1,4 @@
-"""The page of an attention report."""
+"""Writes the page of an attention report."""
 
 import base64
 import io
@@ -16,7 +16,7 @@ from keras_attnpool.analysis.score_table import ScoreTable
 from keras_attnpool.types import Array, Bools, PathLike
 
 SHOWN = 6
-# The picture shows how the order of words changes, so it leaves out tests that keep the order.
+# The picture shows how the ranking of words changes, so it leaves out tests that keep the ranking.
 NO_ORDER = ("as it is", "uniform weights")
 
 

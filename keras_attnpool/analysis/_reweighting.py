@@ -1,4 +1,4 @@
-"""A model whose pooling layer uses given attention weights instead of those it computes."""
+"""Predicts with given attention weights instead of the weights that a pooling layer computes."""
 
 from typing import Any
 
@@ -10,8 +10,8 @@ from keras_attnpool.analysis._graph import graph_of, in_graph, rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
 from keras_attnpool.types import Array, Bools
 
-# The weighted sum of the inputs, by the layout of the scores. A comparison of the outputs finds
-# layers that compute something else.
+# The equation of the weighted sum of the inputs for each layout of the scores. Layers that compute
+# something else are found by comparing outputs.
 SUMS = {"bt": "bt,btd->bd", "bht": "bht,btd->bhd", "btd": "btd,btd->bd", "bhtd": "bhtd,btd->bhd"}
 SAME = 1e-3
 
@@ -29,8 +29,8 @@ class Reweighting:
         batch_size: Number of texts in one step.
 
     Attributes:
-        possible: Whether the layer's output is the weighted sum of its inputs, one sum per head. If
-            not, the effect of other weights is unknown.
+        possible: Whether the layer's output is the weighted sum of its inputs, one sum per head.
+            Otherwise the effect of other weights is unknown.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class Reweighting:
         self.possible = bool(self._run(uniform)[1].max() <= SAME)
 
     def predict(self, weights: Array) -> Array:
-        """The model's outputs with weights of the mask's shape, which every head uses."""
+        """Returns the model's outputs if every head uses the given weights, in the mask's shape."""
         return self._run(weights)[0]
 
     def _run(self, weights: Array) -> tuple[Array, Array]:
@@ -74,7 +74,7 @@ class Reweighting:
 
 
 class _Swap(_WithScores):
-    """A pooling layer with given weights, and the error with which its own explain its output."""
+    """A pooling layer with given weights; measures whether its own weights explain its output."""
 
     def __init__(
         self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, ...], first: str
@@ -91,7 +91,7 @@ class _Swap(_WithScores):
         values = ops.cast(tensors[self.first], "float32")
         given = self._of_rows(values.shape[0])
         shape = ops.shape(outputs)
-        # Padding may be NaN, so that a weight of 0 does not remove it.
+        # Padding may be NaN, which a weight of 0 does not remove.
         values = ops.where(ops.expand_dims(ops.not_equal(given, 0), -1), values, 0.0)
         own = ops.einsum(SUMS[self.layout], ops.cast(scores, "float32"), values)
         own = ops.reshape(own, (shape[0], -1))
@@ -104,7 +104,7 @@ class _Swap(_WithScores):
         return ops.cast(ops.reshape(other, shape), outputs.dtype), apart
 
     def _of_rows(self, rows: int | None) -> Any:
-        """The weights of the current rows; inside a `HierarchicalEncoder`, of its sentences."""
+        """The weights of the current rows, or of their sentences inside a `HierarchicalEncoder`."""
         given = self.given.value
         if len(given.shape) == 2:
             return given

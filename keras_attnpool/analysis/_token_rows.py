@@ -1,4 +1,4 @@
-"""One row of numbers per text, cut to the text's tokens."""
+"""Cuts one row of numbers per text to the text's tokens."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,8 +14,8 @@ def aligned_rows(
 ) -> list[Float64s]:
     """The weights of each text's tokens as float64 rows; row i has shape `(lengths[i],)`.
 
-    A row may be longer than its text if the numbers beyond the text are exactly 0 (padding). Errors
-    name the public function and its argument.
+    A row may be longer than its text if the additional numbers are exactly 0 (padding). Errors name
+    the public function and its argument.
     """
     if len(weights) != len(lengths):
         must, received = f"have one row per text, {len(lengths)} in all", f"{len(weights)} rows"
@@ -59,7 +59,7 @@ def kept_rows(weights: Any, mask: Any, owner: str, name: str = "weights") -> lis
 
 
 def flag_rows(values: Any, owner: str, name: str) -> list[Bools]:
-    """One boolean row per text, from booleans or from 0 and 1."""
+    """Returns one boolean row per text, from booleans or from 0 and 1."""
     rows = [np.asarray(row) for row in values]
     for index, row in enumerate(rows):
         if row.ndim != 1 or not np.isin(row, (0, 1)).all():
@@ -95,7 +95,7 @@ def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]
 
 def checked_labels(labels: Any, rows: int, label_names: Sequence[str], owner: str) -> Int64s:
     """Class indices `(rows,)` into `label_names`."""
-    if len(set(label_names)) != len(label_names):
+    if len(set(column(owner, "label_names", label_names))) != len(label_names):
         raise ArgumentError("label_names", "be distinct", {"label_names": label_names}, owner)
     return checked_classes(labels, rows, len(label_names), owner, "labels")
 

@@ -1,4 +1,4 @@
-"""The tests of the literature on the attention of one layer, for any kind of input."""
+"""Tests the attention of one layer as the literature does, for any kind of input."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -20,7 +20,7 @@ from keras_attnpool.analysis.weight_measures import kendall_tau
 from keras_attnpool.layers import LearnedQueryPooling, is_attention_layer
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
 
-# Stands for the time axis in the shape of scores. No layer has this many heads.
+# This number stands for the time axis in the shape of scores. No layer has this many heads.
 ANY_TIME = 7919
 KERAS_LAYOUTS = {
     "bqt": (keras.layers.Attention, keras.layers.AdditiveAttention),
@@ -34,9 +34,9 @@ class AttentionTests:
     Args:
         model: A functional classifier.
         inputs: Inputs of its `predict`, as arrays.
-        mask: Boolean array `(texts, steps)`, True where the layer has a step to weigh. For a layer
-            inside a `HierarchicalEncoder`, it is `(texts, sentences, words)`: each sentence has its
-            own weights, and measures are averaged over the sentences of a text.
+        mask: Boolean array `(texts, steps)`, True = the step counts. For a layer inside a
+            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
+            its own weights, and measures are averaged over the sentences of a text.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of its scores, see `reduce_scores`.
@@ -77,9 +77,9 @@ class AttentionTests:
             self.labels = checked_classes(labels, len(mask), classes, owner, "labels")
 
     def table(self, others: Sequence[keras.Model] = (), seed: int = 0) -> ScoreTable:
-        """Makes one row per test. `others` are models from other seeds.
+        """Computes one row per test. `others` are models from other seeds.
 
-        A test has no row if there are no weights to shuffle, for instance without an encoder.
+        A test has no row if there are no variables to shuffle, for instance without an encoder.
         """
         table = ScoreTable({})
         self._add(table, "as it is", self.weights, self.predictions)
@@ -130,7 +130,7 @@ class AttentionTests:
         return weights.reshape(self.mask.shape), predictions
 
     def _layout(self, path: str, shape: tuple[int, ...]) -> str:
-        """The given layout. Without one, the layer or the shape of the scores tells it."""
+        """Returns the given layout, or finds it from the layer or the shape of the scores."""
         layer = layers_by_path(self.model, self.owner)[path]
         if isinstance(layer, LearnedQueryPooling):
             return (self.layout or "blht").replace("q", "l")
@@ -180,9 +180,9 @@ class AttentionTests:
 
 
 def _own_layout(layer: Any) -> str:
-    """The layout of a layer of this package: heads before the time axis, features behind it."""
+    """The layout of a layer of this package: heads before the time axis, features after it."""
     steps = keras.KerasTensor((None, ANY_TIME, 1))
-    # A copy that is not built has no size to compare the steps with.
+    # A copy is not built, so it has no size to compare with the steps.
     layer = layer.from_config(layer.get_config())
     sizes = layer.compute_output_spec(steps, return_attention_scores=True)[1].shape
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]
@@ -193,7 +193,7 @@ def _own_layout(layer: Any) -> str:
 
 
 def _scaled(weights: Array) -> Float64s:
-    """Weights whose sum is 1, or 0 for a text without weight."""
+    """Divides weights by their sum; texts without weight keep zeros."""
     total = weights.sum(axis=1, keepdims=True, dtype=np.float64)
     return np.asarray(weights / np.where(total == 0, 1, total))
 

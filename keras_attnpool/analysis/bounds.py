@@ -1,4 +1,4 @@
-"""AOPC relative to the bounds of each text, which makes models comparable."""
+"""Computes AOPC relative to the bounds of each text, which makes models comparable."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,21 +10,21 @@ from keras_attnpool._checks import SIZE, validate, validator_of
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
-# If bounds are no further apart, no removal changes the prediction.
+# If the bounds are closer than this, no removal changes the prediction.
 APART = 1e-6
 BEAM = validator_of("beam_size", SIZE, int | None)
 
 
 class NormalizedAOPC(NamedTuple):
-    """The result of `normalized_aopc`: float64 arrays `(texts,)`, NaN for texts without a value.
+    """The result of `normalized_aopc`: float64 arrays `(texts,)`, with NaN for missing values.
 
     Attributes:
-        comprehensiveness: The normalised AOPC if tokens are removed from the largest weight down: 0
-            at the lower bound, 1 at the upper. Large is good.
-        sufficiency: The normalised AOPC if tokens are removed from the smallest weight up. Small is
-            good.
-        lower: The lowest AOPC of all orders of removal that were tried on a text. They include the
-            two orders of the weights.
+        comprehensiveness: The normalised AOPC if tokens are removed from the largest weight to the
+            smallest. It is 0 at the lower bound and 1 at the upper bound. Large is good.
+        sufficiency: The normalised AOPC if tokens are removed from the smallest weight to the
+            largest. Small is good.
+        lower: The lowest AOPC of all orders of removal that were tried on a text, including the two
+            orders by weight.
         upper: The highest AOPC of these orders.
 
     Example:
@@ -58,37 +58,37 @@ def normalized_aopc(
 ) -> NormalizedAOPC:
     """Computes AOPC relative to the lowest and the highest AOPC that each text allows.
 
-    Tokens are removed one after the other until none is left; AOPC is the mean drop of the class's
-    probability over these steps. Its range depends on the model and the text, so plain AOPC says
-    more about the model than about the attribution. A beam search looks for the orders with the
-    lowest and the highest AOPC, which are the bounds. If two orders have removed the same tokens,
-    the search keeps the better one.
+    Tokens are removed one after the other until none is left. AOPC is the mean drop of the class's
+    probability over these steps. The range of AOPC depends on the model and the text, so plain AOPC
+    says more about the model than about the attribution. A beam search looks for the orders with
+    the lowest and the highest AOPC, which are the bounds. If two orders have removed the same
+    tokens, the search keeps the better order.
 
-    The search can miss the best order. If the order of the weights, or its reverse, lies outside
-    the bounds of the search, it becomes the bound. So every value lies in [0, 1].
+    The search can miss the best order. If the AOPC of an order by weight lies outside the bounds of
+    the search, this AOPC becomes the bound. So every value lies in [0, 1].
 
-    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions: 2,000 for 20 tokens and 5
-    beams. Each of the two orders of the weights takes n more. `beam_size=None` tries all `2 **
-    n` sets: this is exact, and feasible for up to a dozen tokens.
+    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
+    beams, these are 2,000 predictions. Each of the two orders by weight takes n more predictions.
+    `beam_size=None` tries all `2 ** n` sets, which is exact, and feasible for up to a dozen tokens.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
-            Arrays of other libraries are accepted.
+            or one array `(texts, time)`. `reduce_scores` computes such weights from attention
+            scores. Arrays of other libraries are accepted.
         beam_size: Number of sets of tokens that each search keeps after every step, or `None` for
             all.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
-            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
-            steps that count), a vector, and an id, such as the id of an unknown token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
+            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            instead, or writes id 0 if the model reads ids without a mask.
         seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches, so 256 is quicker.
@@ -96,11 +96,11 @@ def normalized_aopc(
 
     Returns:
         `NormalizedAOPC`. Values are NaN for texts without a token, and for texts on which all
-        orders of removal are equal, such as texts of one token.
+        orders of removal have the same AOPC, such as texts of one token.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, or no text has a token.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, or if no text has a token.
 
     Example:
 
@@ -136,7 +136,7 @@ def normalized(
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Normalised comprehensiveness and sufficiency of each order, and the bounds, for some texts.
 
-    A bound is the furthest value that the search or one of the orders reaches.
+    A bound is the most extreme value of the search and of the orders.
     """
     last = removal.sizes[:, None] - 1
     both = [(places, np.where(removal.mask, last - places, places)) for places in orders]
@@ -163,7 +163,7 @@ def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Fl
     """The lowest and the highest AOPC of some of the texts, by beam search."""
     time = removal.mask.shape[1]
     start: tuple[Bools, Float64s] = (np.zeros((1, time), bool), np.zeros(1))
-    # One beam looks for large sums of drops, the other for large sums of their negatives.
+    # One beam looks for large sums of drops, and the other beam for small sums.
     beams = {(text, sign): start for text in texts.tolist() for sign in (1, -1)}
     for step in range(int(removal.sizes[texts].max())):
         grown = {
@@ -188,7 +188,7 @@ def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Fl
 
 
 def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]:
-    """Adds each token to each set; every new set comes once, with the best sum that leads to it."""
+    """Adds each token to each set; returns every new set once, with its best sum."""
     parents, added = np.nonzero(tokens & ~sets)
     larger = sets[parents]
     larger[np.arange(len(added)), added] = True
@@ -199,7 +199,7 @@ def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]
 
 
 def texts_at_once(removal: Removal, beam_size: int | None) -> int:
-    """Number of texts that are searched at once, as many as easily fit into memory."""
+    """Number of texts that are searched at once, limited by memory."""
     beams = 1000 if beam_size is None else max(beam_size, 1)
     room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.mask.shape[1])
     return max(1, min(removal.batch_size, room))

@@ -19,12 +19,13 @@ class DeletionCurve(NamedTuple):
 
     Attributes:
         fractions: float64 array `(steps,)`, the removed shares of the tokens.
-        attended: float64 array `(steps,)`. The mean probability of the class without the tokens of
-            largest weight. The class is the one predicted on the full text.
-        random: float64 array `(steps,)`, the mean probability of the class without random tokens.
-        attended_area: Area under `attended` divided by the range of the fractions: the mean
-            probability along the curve. The lower, the more the prediction depends on these tokens.
-        random_area: The area under `random`, divided in the same way.
+        attended: float64 array `(steps,)`. The mean probability of the class after the tokens of
+            largest weight are removed. The class is the predicted class of the full text.
+        random: float64 array `(steps,)`, the mean probability of the class after random tokens are
+            removed.
+        attended_area: Mean height of the curve `attended`: its area divided by the range of the
+            fractions. A low value means that the prediction depends on these tokens.
+        random_area: Mean height of the curve `random`.
         num_texts: Number of texts with at least one token.
 
     Example:
@@ -58,30 +59,29 @@ def deletion_curve(
     from_logits: bool = False,
     batch_size: int = 32,
 ) -> DeletionCurve:
-    """Removes the most attended tokens of each text and watches the prediction.
+    """Removes the most attended tokens of each text and measures how the prediction changes.
 
-    The class is the one that the model predicts on the full text. Of a text with n tokens,
-    `ceil(fraction * n)` are removed; equal weights are ordered at random. The control removes
-    tokens chosen at random. If the curve lies below the control, the weights point at tokens that
-    matter.
+    The class is the predicted class of the full text. A text with n tokens loses its `ceil(fraction
+    * n)` tokens of largest weight. Equal weights are ordered at random. The control removes random
+    tokens. If the curve lies below the control, the weights find tokens that matter.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
-            Arrays of other libraries are accepted.
+            or one array `(texts, time)`. `reduce_scores` computes such weights from attention
+            scores. Arrays of other libraries are accepted.
         fractions: Increasing shares in [0, 1], at least two.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
-            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
-            steps that count), a vector, and an id, such as the id of an unknown token.
-        num_random: Number of random orders; the control is the mean over them.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
+            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            instead, or writes id 0 if the model reads ids without a mask.
+        num_random: Number of random orders. The control is the mean over these orders.
         seed: Seed of the random orders.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
@@ -90,8 +90,8 @@ def deletion_curve(
         `DeletionCurve`. Texts without any token are left out.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, or no text has a token.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, or if no text has a token.
 
     Example:
 
@@ -153,8 +153,8 @@ def plot_deletion_curve(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
-            `ax` is no Axes.
+        ValueError: If there is nothing to draw, if the data do not fit together or are not finite,
+            or if `ax` is not an Axes.
 
     Example:
 

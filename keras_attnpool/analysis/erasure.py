@@ -1,4 +1,4 @@
-"""Predictions without the explanation, and on the explanation alone."""
+"""Compares predictions without the explanation and on the explanation alone."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ class Faithfulness(NamedTuple):
         aopc_comprehensiveness: The mean of `comprehensiveness` over shares and texts.
         aopc_sufficiency: The mean of `sufficiency` over shares and texts.
 
-    Texts without a token have NaN, and the means leave them out.
+    Texts without a token have NaN. The means leave these texts out.
 
     Example:
 
@@ -56,32 +56,32 @@ def faithfulness(
     from_logits: bool = False,
     batch_size: int = 32,
 ) -> Faithfulness:
-    """Computes comprehensiveness, sufficiency and their AOPC, ERASER's measures of faithfulness.
+    """Computes ERASER's measures of faithfulness: comprehensiveness, sufficiency and their AOPC.
 
     The explanation of a text with n tokens is its `ceil(share * n)` tokens of largest weight.
-    Comprehensiveness removes these tokens; sufficiency removes all others. AOPC, the area over the
-    perturbation curve, is the mean over the shares. Equal weights are ordered at random.
+    Comprehensiveness removes these tokens. Sufficiency removes all other tokens. AOPC, the area
+    over the perturbation curve, is the mean over the shares. Equal weights are ordered at random.
 
     The largest possible value depends on the model. Use `normalized_aopc` to compare attributions
     of two models.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
-            or one array `(texts, time)`. `reduce_scores` computes them from attention scores.
-            Arrays of other libraries are accepted.
+            or one array `(texts, time)`. `reduce_scores` computes such weights from attention
+            scores. Arrays of other libraries are accepted.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
-            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
-            steps that count), a vector, and an id, such as the id of an unknown token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
+            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            instead, or writes id 0 if the model reads ids without a mask.
         seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
@@ -90,8 +90,8 @@ def faithfulness(
         `Faithfulness`. The model runs once on the full texts and twice per share.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, or no text has a token.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, or if no text has a token.
 
     Example:
 
@@ -123,7 +123,7 @@ def faithfulness(
 def drops_at(
     removal: Removal, places: Array, shares: Float64s, texts: Array
 ) -> tuple[Float64s, Float64s]:
-    """Comprehensiveness and sufficiency of some of the texts, `(texts, shares)` each."""
+    """Comprehensiveness and sufficiency of some texts, each `(texts, shares)`."""
     tops = [removal.first(places, share)[texts] for share in shares]
     others = [removal.mask[texts] & ~top for top in tops]
     without, alone = (
@@ -146,38 +146,38 @@ def leave_one_out(
 ) -> Float32s:
     """Computes how much the probability of a class falls without each token.
 
-    The value of token t is `p(class | text) - p(class | text without t)`. It is signed: a token
-    with a positive value speaks for the class. It needs only predictions, no gradients. It is the
-    measure that attention is mostly compared with.
+    The value of token t is `p(class | text) - p(class | text without t)`. A token with a positive
+    value speaks for the class. The method needs only predictions, no gradients. Attention is often
+    compared with it.
 
-    An input is a mask if it holds booleans, if its name has "mask" in it, or if each of its rows is
-    a block of ones and another input has floats of as many steps. `batch_independence` uses the
+    An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows is
+    one block of ones and another input has floats for the same steps. `batch_independence` uses the
     same rule.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
-            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
-            steps that count), a vector, and an id, such as the id of an unknown token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
+            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            instead, or writes id 0 if the model reads ids without a mask.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        float32 array, one value per step of the inputs, 0 on padding. The model predicts once per
-        step.
+        float32 array with one value per step of the inputs, 0 on padding. The model predicts once
+        per step.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, or no text has a token.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, or if no text has a token.
 
     Example:
 

@@ -29,7 +29,7 @@ RATIONALE_SCORES = {
     "token F1": rationale_token_f1,
     "IOU F1": rationale_iou_f1,
 }
-# Two float32 predictions of the same probability differ by less than this.
+# Two float32 predictions of the same probability differ by less than this number.
 ROUNDING = 1e-6
 
 
@@ -51,10 +51,11 @@ def grade_attributions(
     batch_size: int = 32,
     verbose: int = 1,
 ) -> ScoreTable:
-    """Grades one or several attributions of a model's predictions, in one table.
+    """Grades attributions of a model's predictions in one table.
 
-    The table has a row for each attribution. A row "uniform", equal weights in random order, is the
-    floor of every measure. In the list of columns, "up" or "down" says which direction is better:
+    The table has a row for each attribution. The row "uniform" has equal weights in random order;
+    its values are the floor of every measure. In this list, "up" or "down" tells which direction is
+    better:
 
     | column | meaning |
     |---|---|
@@ -67,36 +68,37 @@ def grade_attributions(
 
     Any column can compare attributions of one model. Only the normalised columns can compare
     models. A polarity violation is a text in which the token of largest absolute weight has the
-    wrong sign: if this token alone is removed, the probability moves against the sign by more than
-    1e-6. Attention weights are never negative, so for them the probability rises.
+    wrong sign. If only this token is removed, the probability then changes against the sign, by
+    more than 1e-6. Attention weights are never negative, so their violations are tokens whose
+    removal raises the probability.
 
-    Cost: `NAOPC` takes nearly all of the predictions. One search finds the bounds for all
-    attributions. `beam_size=0` leaves `NAOPC` out.
+    Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
+    `beam_size=0` leaves `NAOPC` out.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         attributions: One attribution, or a dict from names to attributions. An attribution has one
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
-            with a row `(time,)` per text. `reduce_scores` makes one from attention scores. Arrays
-            of other libraries are allowed.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
-            has one value per token, or one per column of `ids`.
+            with a row `(time,)` per text. `reduce_scores` turns attention scores into an
+            attribution. Arrays of other libraries are allowed.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
+            rationale. An array has one value per token, or one per column of `ids`.
         shares: Increasing shares in [0, 1].
         beam_size: Number of sets of tokens that the search for bounds keeps after every step.
             `None` keeps all; 0 leaves the bounds out.
-        gradients: Whether to measure the agreement with `gradient_saliency`.
+        gradients: Whether the table has the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
-            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
-            steps that count), a vector, and an id, such as the id of an unknown token.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
+            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            instead, or writes id 0 if the model reads ids without a mask.
         seed: Seed of the random order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
@@ -104,12 +106,12 @@ def grade_attributions(
 
     Returns:
         `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
-        same layout with float64 arrays `(texts,)`, which are NaN for texts without a value.
+        same layout, with float64 arrays `(texts,)` that are NaN for texts without a value.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, no text has a token, a rationale lies on padding, or, with gradients, the
-            model has no graph.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, if no text has a token, if a rationale lies on padding, or if
+            gradients are needed and the model has no graph.
 
     Example:
 
@@ -140,7 +142,7 @@ def grade_attributions(
         attributions = {"attribution": attributions}
     scores = {name: removal.scores(given, str(name)) for name, given in attributions.items()}
     scores.setdefault("uniform", removal.mask / removal.sizes[:, None])
-    # This comes first, so that rationales that do not fit raise an error before the long search.
+    # This check precedes the long search, so that invalid rationales raise their error at once.
     by_rationale = {} if rationales is None else _by_rationale(scores, rationales, removal)
     rng = np.random.default_rng(seed)
     places = {name: removal.places(each, rng) for name, each in scores.items()}
@@ -185,7 +187,7 @@ def grade_attributions(
 def _by_rationale(
     scores: Mapping[str, Float64s], rationales: Sequence[Any], removal: Removal
 ) -> dict[str, dict[str, RationaleScore]]:
-    """The scores on rationales of the used texts, by attribution and column."""
+    """Scores the attributions of the used texts on rationales, by attribution and column."""
     if len(rationales) != len(removal.used):
         must = f"have one row per row of the inputs, {len(removal.used)} in all"
         raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
@@ -201,7 +203,7 @@ def _by_rationale(
         if len(row) < number:
             received = f"a row of {len(row)} for a text of {number} tokens"
             raise ArgumentError("rationales", "be as many as the tokens", received, removal.owner)
-        # A row has one entry per position of `ids`, or one per token wherever the padding is.
+        # A row has one entry per position of `ids`, or one entry per token.
         of_tokens = tokens if len(row) == len(gold) else np.arange(len(row)) < number
         if row[~of_tokens].any():
             must = "stand in the places of the inputs"
@@ -217,9 +219,9 @@ def _by_rationale(
 def polarity_violations(
     scores: Float64s, effects: Float64s, tokens: Bools, places: Array
 ) -> Float64s:
-    """Returns 1 if the effect of the token of largest absolute weight has the other sign, else 0.
+    """Returns 1 if weight and effect of the token of largest absolute weight have opposite signs.
 
-    Weights of zero count as positive: they speak for the class. If several weights are largest, the
+    Returns 0 otherwise. Weights of zero count as positive. If several weights are largest, the
     first counts. An effect within `ROUNDING` of 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)

@@ -18,17 +18,17 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
     Args:
         scores: Float array `(batch, heads, time)`, non-negative.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep. Other tokens do not count.
-        measure: `"cosine"` or `"overlap"`. `"cosine"` is the cosine similarity of the weights as
-            vectors. `"overlap"` scales each head to sum 1 and sums the smaller of the two weights
-            over the tokens. Both are 1 for equal heads and 0 for heads without a common token.
+        measure: `"cosine"` is the cosine similarity of the heads' weights. `"overlap"` scales each
+            head to sum 1, and adds the smaller of both weights over the tokens. Both measures are 1
+            for equal heads and 0 for heads without a common token.
 
     Returns:
-        Symmetric float64 array `(heads, heads)` in [0, 1], with ones on the diagonal. Texts on
-        which a head has no weight, such as empty texts, are left out.
+        Symmetric float64 array `(heads, heads)` in [0, 1], with ones on the diagonal. The mean
+        leaves out texts on which a head has no weight, such as empty texts.
 
     Raises:
-        ValueError: If the shapes do not fit, a score is negative or not finite, the measure is
-            unknown, or no text is left.
+        ValueError: If the shapes do not fit, if a score is negative or not finite, if the measure
+            is unknown, or if no text is left.
 
     Example:
 
@@ -63,16 +63,17 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
 
 
 def head_redundancy(similarity: Any) -> float:
-    """Computes the mean similarity of two different heads.
+    """Computes the mean similarity of all pairs of different heads.
 
     Args:
         similarity: Array `(heads, heads)` from `head_similarity`.
 
     Returns:
-        The mean off the diagonal: 1 if all heads do the same, 0 if no two share a token.
+        The mean of the entries off the diagonal. The mean is 1 if all heads are equal, and 0 if no
+        two heads share a token.
 
     Raises:
-        ValueError: If the matrix is not square, or has only one head.
+        ValueError: If the matrix is not square, or if it has only one head.
 
     Example:
 
@@ -93,15 +94,15 @@ def plot_head_similarity(similarity: Any, ax: Any = None, *, title: str | None =
     Args:
         similarity: Array `(heads, heads)` from `head_similarity`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
-        title: The title. Defaults to the mean off the diagonal.
+        title: The title. Defaults to the mean of the entries off the diagonal.
 
     Returns:
         The Axes, with a colour bar from 0 to 1.
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
-            `ax` is no Axes.
+        ValueError: If there is nothing to draw, if the data do not fit together or are not finite,
+            or if `ax` is not an Axes.
 
     Example:
 

@@ -26,7 +26,7 @@ def _packed(name: str) -> str:
 
 _RULES = _packed("heatmap.css")
 STYLE = f"<style>{_RULES}</style>"
-# Heads with more cells than this are folded up, below the mean.
+# Heads with more cells than this are hidden in a fold below their mean.
 _OPEN_CELLS = 1500
 
 
@@ -41,32 +41,32 @@ def heatmap_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Draws words, or the names of other steps, coloured by weight, as a piece of HTML.
+    """Draws words or other steps, coloured by weight, as a piece of HTML.
 
-    The HTML loads no script, no file and no font. It suits light and dark pages. Long texts wrap,
-    and a word shows its weight under the pointer. Names are always shown as text. Control and
-    direction-changing characters appear as code points; right-to-left scripts keep their direction.
-    The mean of several heads comes first; with `row_names` there is no mean. Negative weights, such
-    as saliency, have a second colour.
+    The HTML loads no script, no file and no font. The colours suit light and dark pages. Long texts
+    wrap, and a word shows its weight under the pointer. Names are always shown as text, never as
+    HTML. Control and direction-changing characters appear as code points. Right-to-left scripts
+    keep their direction. Several heads are preceded by their mean, unless there are `row_names`.
+    Negative weights, such as those of saliency, have a second colour.
 
     Args:
         names: The name of each of the `time` steps: words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
-        label: A second line, for instance the prediction.
-        sentence_lengths: Number of words of each sentence, in order. Each sentence is then drawn on
-            its own line, with its share of the row's weight.
+        label: A second line below the title, for instance the prediction.
+        sentence_lengths: Number of words of each sentence, in order. If it is given, each sentence
+            has its own line, with the sentence's share of the row's weight.
         row_names: Name of each row, if the rows are not heads. Defaults to "head 1", "head 2" ...
-        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
-            several texts.
-        unit: Meaning of the numbers of the scale. If no weight is negative, it defaults to the
+        vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
+            weight. Set the same `vmax` for several texts to compare them.
+        unit: Note beside the colour scale. If no weight is negative, the note defaults to the
             uniform weight, 1 / `time`.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
-        ValueError: If names, weights and sentences do not fit together, or a number is not
+        ValueError: If names, weights and sentences do not fit together, or if a number is not
             finite.
 
     Example:
@@ -105,14 +105,14 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
     Args:
         heatmaps: Pieces of HTML in order, made by `heatmap_html` or another function whose name
             ends in `_html`.
-        path: The file to write, in UTF-8. An existing file is replaced. Its folder must exist.
+        path: The file to write, in UTF-8. An existing file is replaced. The folder must exist.
         title: The page's title and heading.
 
     Returns:
         The path.
 
     Raises:
-        ValueError: If `heatmaps` is a single string, or holds anything other than strings.
+        ValueError: If `heatmaps` is not a list of strings.
 
     Example:
 
@@ -135,11 +135,11 @@ def heatmap_page(heatmaps: Sequence[str], path: PathLike, *, title: str = "Atten
 
 
 def page(title: str, content: str, lang: str) -> str:
-    """Makes a page that loads and runs nothing, whatever its texts hold.
+    """Builds a page that loads and runs nothing, whatever its texts contain.
 
     Args:
         title: Title and heading, plain text.
-        content: HTML, including heat maps. Their style is written once.
+        content: HTML, which may include heat maps. Their style is written once.
         lang: The page's language.
     """
     return string.Template(_resource("page.html")).substitute(
@@ -151,7 +151,7 @@ def page(title: str, content: str, lang: str) -> str:
 
 
 def visible(text: str) -> str:
-    """Makes texts of white space alone visible, and control and direction-changing characters."""
+    """Makes white space, control and direction-changing characters visible."""
     if text and not text.strip():
         text = "␣" * len(text)
     return "".join(_visible_character(character) for character in text)
@@ -160,7 +160,8 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     kind = unicodedata.category(character)
     bidi = unicodedata.bidirectional(character)
-    # Format characters that join emoji and letters stay. Those that change the direction do not.
+    # Format characters that join emoji and letters stay. Those that change the direction are
+    # replaced.
     turns = bidi in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     if kind in {"Cc", "Cs", "Zl", "Zp"} or turns:
         return f"U+{ord(character):04X}"
@@ -175,7 +176,7 @@ def escaped(text: Any) -> str:
 def figure(
     body: str, title: str | None, label: str | None, rows: Array, vmax: float, unit: str | None
 ) -> str:
-    """Puts a picture between its heading and the meaning of its colours."""
+    """Puts a picture between its heading and its colour scale."""
     heading = "" if title is None else f'<b dir="auto">{escaped(title)}</b>'
     heading += "" if label is None else f'<span dir="auto">{escaped(label)}</span>'
     heading = f"<figcaption>{heading}</figcaption>" if heading else ""
@@ -212,7 +213,7 @@ def _row(
 
 
 def _line(name: str, cells: list[str]) -> str:
-    # The first letter sets the direction. An element around it would hide it from this rule.
+    # The first letter sets the direction of the text. Inside another element it would not.
     label = f'<bdi class="name">{name}</bdi>' if name else ""
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
 
@@ -224,10 +225,10 @@ def checked_heatmap(
     row_names: Sequence[str] | None,
     vmax: float | None,
 ) -> tuple[list[str], Float64s, float]:
-    """Checks the data of a heat map: names, weights, and the weight of full colour.
+    """Checks the data of a heat map: names, weights and `vmax`.
 
     Raises:
-        ValueError: If the arguments do not fit together, or a number is not finite.
+        ValueError: If the arguments do not fit together, or if a number is not finite.
     """
     steps = [str(name) for name in column(owner, "names", names, of="names")]
     rows = np.asarray(weights, np.float64)
@@ -246,7 +247,7 @@ def checked_heatmap(
 
 
 def full_colour(vmax: float | None, numbers: Array, owner: str) -> float:
-    """The number of full colour: the given one, or the largest absolute value."""
+    """Returns the given `vmax`, or the largest absolute value."""
     if vmax is None:
         return float(np.abs(numbers).max(initial=0))
     if not (np.isfinite(vmax) and vmax > 0):

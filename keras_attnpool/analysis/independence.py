@@ -1,4 +1,4 @@
-"""Checks that a model gives a row the same answer in any batch."""
+"""Checks that a model predicts the same for a row in any batch."""
 
 import inspect
 import threading
@@ -14,7 +14,7 @@ from keras_attnpool.analysis._inputs import Inputs, array_of, looks_like_masks
 from keras_attnpool.types import Array, Bools
 
 OWNER = "batch_independence"
-# Steps by which a batch is padded beyond its longest row: odd and even numbers, for strides.
+# A batch is padded by these steps beyond its longest row. Odd and even numbers test strides.
 EXTRA = (1, 6)
 SINGLE, HALF = 1e-4, 1e-2
 # Size of a layer's outputs below which rounding may be all that differs.
@@ -34,19 +34,19 @@ _LOCK = threading.Lock()
 class BatchIndependence(NamedTuple):
     """The result of `batch_independence`.
 
-    Differences are relative to the row's largest output if this is above 1, else absolute.
+    Differences are divided by the row's largest output if this is above 1.
 
     Attributes:
         holds: Whether all differences are within the tolerance.
         tolerance: The largest difference that counts as rounding.
-        differences: One dict per row. It maps each check that was tried to the row's difference:
-            `"repeat"`, `"neighbours"`, `"order"`, `"padding length"`, `"padding content"`.
+        differences: One dict per row, from checks to the row's differences. The checks are
+            `"repeat"`, `"neighbours"`, `"order"`, `"padding length"` and `"padding content"`.
         largest: The largest of all differences.
         row: The row of the largest difference.
         check: The check of the largest difference.
         layer: Path of the first layer or operation whose output differs, such as
-            `"encoder/pooling"` inside a nested model or layer. It is `None` if `holds` is True.
-        untried: The reasons why checks were left out, one sentence per check.
+            `"encoder/pooling"` in a nested model. `None` if `holds` is True.
+        untried: One sentence per check that was left out, with the reason.
 
     Example:
 
@@ -91,36 +91,35 @@ def batch_independence(
     """Checks that the prediction for a row does not depend on the rest of its batch.
 
     The model predicts each row alone and in batches, and the outputs are compared. The batches have
-    other rows beside it, another order, more padding, or other content under the mask. The first
-    check predicts one batch twice. A model that answers at random fails it, and no other check is
-    tried. Functional, Sequential and subclassed models are all checked in this way. If there is a
+    other rows, another order, more padding, or other content under the mask. The first check
+    predicts one batch twice. A model with random outputs fails this check, and no other check is
+    tried. The checks work for functional, Sequential and subclassed models. If there is a
     difference, the model runs twice more, layer by layer. The result then names the first layer
     whose output differs at the steps of the row.
 
     Padding is 0 for ids and False for a mask. Floats are padded with the mask value of the model's
-    `Masking` layer, or with zeros if it has none. Floats of one length are not padded if the model
-    has neither a `Masking` layer nor a mask among its inputs; the result says so. Padding stands
-    behind the rows, or in front if `rows` are padded in front. An input is a mask if it holds
-    booleans or has "mask" in its name. An input is also a mask if each of its rows is one block
-    of ones among zeros, and another input has float values and the same number of steps. A strided
-    mask has fewer steps than its input; the rows tell how many.
+    `Masking` layer, or with zeros if the model has no such layer. Floats of one length are not
+    padded if the model has neither a `Masking` layer nor a mask among its inputs; the result says
+    so. Padding follows the rows, or precedes them if `rows` are padded in front. An input is a mask
+    if it holds booleans or has "mask" in its name. An input is also a mask if each of its rows is
+    one block of ones, and another input has floats for the same steps. A strided mask has fewer
+    steps than its input; the rows show how many.
 
     Args:
         model: Any Keras model.
         rows: A list of rows of any lengths, without a batch axis. A row is an array, or a list or
-            dict of arrays for a model of several inputs. Batches, a dict of arrays and a dict of
-            lists of rows are allowed, as in the other measures. The mask may be left out if rows
-            are unpadded. A few rows are enough.
-        tolerance: The largest difference that counts as rounding. It is relative to the row's
-            largest output if this is above 1. `None` is 1e-2 if any layer computes in half
-            precision, and 1e-4 otherwise.
+            dict of arrays for a model with several inputs. Batches, a dict of arrays and a dict of
+            lists of rows are allowed too. The mask may be left out if the rows are not padded. A
+            few rows are enough.
+        tolerance: The largest difference that counts as rounding. `None` is 1e-2 if any layer
+            computes in half precision, and 1e-4 otherwise.
 
     Returns:
         `BatchIndependence`: the differences per row and check, and the first layer that differs.
 
     Raises:
-        ValueError: If `model` is not a Keras model, `rows` are empty or do not fit the model's
-            inputs, or `tolerance` is not a number above 0.
+        ValueError: If `model` is not a Keras model, if `rows` are empty or do not fit the model's
+            inputs, or if `tolerance` is not a number above 0.
 
     Example:
 
@@ -155,7 +154,7 @@ def batch_independence(
     try:
         return _checked(model, given, tolerance)
     finally:
-        # These are statistics and seeds. A faulty model may change them when it predicts.
+        # These are statistics and seeds, which a faulty model may change when it predicts.
         for variable, value in zip(kept, values, strict=True):
             variable.assign(value)
 
@@ -243,7 +242,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
 
 
 class _Rows:
-    """The rows without padding, and the batches made of them."""
+    """Holds the rows without padding, and builds batches from them."""
 
     def __init__(self, model: keras.Model, rows: Any) -> None:
         try:
@@ -283,7 +282,7 @@ class _Rows:
                         (0, (n or m) - m) for n, m in zip(x.shape[1:], row[j].shape, strict=True)
                     ]
                     row[j] = _padded(row[j], missing, self._values[j])
-        # Inputs with the same number of steps belong together.
+        # Inputs with the same number of steps share a time axis.
         lengths = {
             j: tuple(len(row[j]) for row in self.rows)
             for j, x in enumerate(first)
@@ -331,7 +330,7 @@ class _Rows:
         return sorted(axes)
 
     def _trim(self) -> None:
-        """Removes the padding at both ends, and notes where it stood and which steps are kept."""
+        """Removes the padding at both ends, and stores its side and the kept steps."""
         front = behind = False
         for group in self._groups:
             masks = [j for j in group if self._masks[j]]
@@ -360,7 +359,7 @@ class _Rows:
         return self.padded([row])
 
     def padded(self, rows: Sequence[int], extra: int = 0) -> list[Array]:
-        """A batch of rows that are padded to the longest row, and by some further steps."""
+        """A batch of rows that are padded to the longest row and some further steps."""
         batch = []
         for j, value in enumerate(self._values):
             sizes = np.max([self.rows[row][j].shape for row in rows], axis=0, initial=0).astype(int)
@@ -374,7 +373,7 @@ class _Rows:
         return batch
 
     def batches(self) -> list[tuple[list[Array], list[int]]]:
-        """All rows in one batch. Without padding, one batch per length: other rows are fitted."""
+        """All rows in one batch, or one batch per length if the rows cannot be padded."""
         if self.pads or not self._groups:
             return [(self.padded(range(len(self.rows))), list(range(self.count)))]
         shapes = [tuple(x.shape for x in row) for row in self.rows]
@@ -412,10 +411,10 @@ class _Rows:
         other: list[Array],
         least: float = 1,
     ) -> float:
-        """The largest difference at the row's own steps, relative to the size of the output.
+        """The largest difference at the row's steps, relative to the size of the output.
 
-        `own` is the output of the row alone. `one` and `other` are longer if their batches have
-        more steps; only the row's own steps are compared. Sizes below `least` count as `least`.
+        `own` is the output for the row alone. `one` and `other` are longer if their batches have
+        more steps. Only the row's steps are compared. Sizes below `least` count as `least`.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):
@@ -446,7 +445,7 @@ def _steps(x: Array, axes: int = 1) -> Bools:
 
 
 def _fitted(x: Array, shape: tuple[int, ...]) -> Array:
-    """The array, cut or repeated to a shape."""
+    """The array, cropped or repeated to a shape."""
     for axis, size in enumerate(shape):
         x = x.take(np.arange(size), axis, mode="wrap")
     return x
@@ -474,7 +473,7 @@ def _read(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
 
 
 def _prepared(model: keras.Model, rows: Any) -> tuple[list[Any], list[list[Array]]]:
-    """Reads batches, dicts of lists of rows and rows without a mask as the other measures do."""
+    """Turns batches, dicts of lists of rows and rows without a mask into complete rows."""
     given = Inputs(model, rows, OWNER, 32, of_steps=False)
     if getattr(model, "inputs", None) and len(given.leaves) != len(model.inputs):
         raise _refused(f"{len(given.leaves)} arrays for {len(model.inputs)} inputs")
@@ -503,9 +502,9 @@ def _is_structure(row: Any) -> bool:
 
 
 def _declared(model: keras.Model, keys: list[Any]) -> list[Any]:
-    """The tensors that a model declares as its inputs; without a declaration, `None` for each."""
+    """The tensors that a model declares as its inputs, or `None` for each input."""
     inputs = getattr(model, "inputs", None)
-    # A Sequential model that was built by data knows only the shapes of these data.
+    # A Sequential model that was built by a call knows only the shapes of this call.
     if not inputs or any(x.shape[0] is not None for x in inputs):
         return [None] * len(keys)
     if isinstance(keys[0], str):
@@ -518,7 +517,7 @@ def _declared(model: keras.Model, keys: list[Any]) -> list[Any]:
 
 
 class _Call:
-    """The call of a layer or an operation: its inputs and outputs for one row."""
+    """A call of a layer or an operation, with the inputs and outputs for one row."""
 
     def __init__(self, operation: Any) -> None:
         self.name = getattr(operation, "name", "")
@@ -531,7 +530,7 @@ class _Call:
 def _first_layer(
     model: keras.Model, rows: _Rows, row: int, own: _Seen, other: _Seen, tolerance: float
 ) -> str:
-    """The path of the first call whose outputs differ at the row's steps, or the model's path."""
+    """The path of the first call with different outputs at the row's steps, or the model's path."""
     calls = [_calls(model, rows.packed(x.inputs), len(x.inputs[0]), x.place) for x in (own, other)]
 
     def differ(one: list[Array | None], other: list[Array | None]) -> bool:
@@ -586,7 +585,7 @@ def _calls(model: keras.Model, inputs: Any, size: int, index: int) -> _Call:
 
 @contextmanager
 def _observed(call: Callable[..., Any]) -> Iterator[None]:
-    """Hands this thread's calls of operations to `call(original, operation, args, kwargs)`."""
+    """Passes this thread's calls of operations to `call(original, operation, args, kwargs)`."""
     thread = threading.get_ident()
     originals = {kind: kind.__call__ for kind in (keras.Operation, keras.Layer)}
 

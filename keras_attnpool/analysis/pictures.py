@@ -1,6 +1,6 @@
 """Draws weights of series, patches and bags as self-contained HTML and in matplotlib.
 
-The colours are those of the heat maps of words. Full colour is the largest weight, or `vmax`.
+The colours are those of the heat maps of words. The largest weight, or `vmax`, has the full colour.
 """
 
 import base64
@@ -17,9 +17,9 @@ from keras_attnpool.analysis.html_heatmaps import checked_heatmap, escaped, figu
 from keras_attnpool.analysis.plotted_heatmaps import colours
 from keras_attnpool.types import Array, Float64s
 
-# Sizes of the drawings in units of the drawing, which fills the width of the page.
+# Sizes in units of the drawing, which fills the width of the page.
 _WIDTH, _SIGNAL, _STRIP = 720, 120, 18
-# The first line is darker than the others. From the third line on, dashes tell lines apart.
+# The first line is darker than the others. The third and later lines are dashed.
 _DASHES = ("", "", "6 3", "2 3", "8 3 2 3")
 
 
@@ -35,7 +35,7 @@ def series_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Draws a series as HTML, with its weights as a strip below it on the same time axis.
+    """Draws a series as HTML, and its weights as a coloured strip on the same time axis.
 
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with one line per channel.
@@ -46,15 +46,15 @@ def series_html(
         row_names: Name of each row. Defaults to the heads' numbers.
         title: A heading.
         label: A second line, for instance the prediction.
-        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
-            several rows.
-        unit: Meaning of the numbers of the scale.
+        vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
+            weight. Set it to compare several rows.
+        unit: Note beside the colour scale.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
-        ValueError: If the data do not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or if a number is not finite.
 
     Example:
 
@@ -125,15 +125,15 @@ def grid_html(
             0 to 255, or numbers in [0, 1].
         title: A heading.
         label: A second line, for instance the prediction.
-        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
-            several rows.
-        unit: Meaning of the numbers of the scale.
+        vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
+            weight. Set it to compare several rows.
+        unit: Note beside the colour scale.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
-        ValueError: If the data do not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or if a number is not finite.
 
     Example:
 
@@ -180,15 +180,15 @@ def ranked_html(
         images: `None`, or the image of each instance, as in `grid_html`.
         title: A heading.
         label: A second line, for instance the prediction.
-        vmax: The absolute weight of full colour. Defaults to the largest one. Set it to compare
-            several rows.
-        unit: Meaning of the numbers of the scale.
+        vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
+            weight. Set it to compare several rows.
+        unit: Note beside the colour scale.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
 
     Raises:
-        ValueError: If the data do not fit together, or a number is not finite.
+        ValueError: If the data do not fit together, or if a number is not finite.
 
     Example:
 
@@ -232,7 +232,7 @@ def plot_series(
     vmax: float | None = None,
     colorbar_label: str = "attention weight",
 ) -> Any:
-    """Draws a series, with its weights as a strip below it on the same time axis.
+    """Draws a series, and its weights as a coloured strip on the same time axis.
 
     Args:
         signal: Float array `(time,)`, or `(time, channels)` with one line per channel.
@@ -243,7 +243,7 @@ def plot_series(
         row_names: Name of each row. Defaults to the heads' numbers.
         ax: The Axes to draw on. Defaults to the Axes of a new figure.
         title: The title.
-        vmax: The weight of full colour. Defaults to the largest one.
+        vmax: The weight that gets the full colour. Defaults to the largest weight.
         colorbar_label: Meaning of the colours.
 
     Returns:
@@ -251,7 +251,7 @@ def plot_series(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If the data do not fit together, or are not finite.
+        ValueError: If the data do not fit together or are not finite.
 
     Example:
 
@@ -314,7 +314,7 @@ def plot_grid(
             0 to 255, or numbers in [0, 1].
         ax: The Axes to draw on. Defaults to the Axes of a new figure.
         title: The title.
-        vmax: The weight of full colour. Defaults to the largest one.
+        vmax: The weight that gets the full colour. Defaults to the largest weight.
         colorbar_label: Meaning of the colours.
 
     Returns:
@@ -322,7 +322,7 @@ def plot_grid(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If the data do not fit together, or are not finite.
+        ValueError: If the data do not fit together or are not finite.
 
     Example:
 
@@ -361,7 +361,7 @@ def plot_ranked(
     vmax: float | None = None,
     xlabel: str = "attention weight",
 ) -> Any:
-    """Lists the instances of a bag by their weights, the largest first, with one bar per instance.
+    """Draws one bar per instance of a bag, with the largest weight first.
 
     Args:
         names: The name of each instance, such as its file.
@@ -370,7 +370,7 @@ def plot_ranked(
         images: `None`, or the image of each instance, as in `grid_html`.
         ax: The Axes to draw on. Defaults to the Axes of a new figure.
         title: The title.
-        vmax: The weight of full colour. Defaults to the largest one.
+        vmax: The weight that gets the full colour. Defaults to the largest weight.
         xlabel: Meaning of the bars.
 
     Returns:
@@ -378,7 +378,7 @@ def plot_ranked(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If the data do not fit together, or are not finite.
+        ValueError: If the data do not fit together or are not finite.
 
     Example:
 
@@ -416,7 +416,7 @@ def plot_ranked(
 def _series(
     owner: str, signal: Any, weights: Any, names: Any, row_names: Any, vmax: Any, channels: Any
 ) -> tuple[Float64s, Float64s, Float64s, float]:
-    """The lines `(time, channels)`, the times, the weights `(rows, time)` and full colour."""
+    """The lines `(time, channels)`, the times, the weights `(rows, time)` and `vmax`."""
     lines = np.asarray(signal, np.float64)
     lines = lines[:, None] if lines.ndim == 1 else lines
     try:
@@ -438,7 +438,7 @@ def _series(
 
 
 def _grid(owner: str, weights: Any, grid: Any, vmax: Any) -> tuple[Float64s, float]:
-    """The weights `(height, width)` and full colour."""
+    """The weights `(height, width)` and `vmax`."""
     cells = np.asarray(weights, np.float64)
     if cells.ndim == 1 and grid is not None and cells.size == np.prod(grid):
         cells = cells.reshape(grid)
@@ -455,7 +455,7 @@ def _grid(owner: str, weights: Any, grid: Any, vmax: Any) -> tuple[Float64s, flo
 def _ranked(
     owner: str, names: Any, weights: Any, top: Any, images: Any, vmax: Any
 ) -> tuple[list[str], Float64s, Array, float]:
-    """The names, the weights, the places of the largest, and full colour."""
+    """The names, the weights, the indices of the largest weights, and `vmax`."""
     steps, rows, full = checked_heatmap(owner, names, weights, None, vmax)
     if len(rows) != 1 or not steps or (images is not None and len(images) != len(steps)):
         received = f"weights of shape {np.shape(weights)}"
@@ -466,7 +466,7 @@ def _ranked(
 
 
 def _edges(times: Float64s) -> Float64s:
-    """The limits between steps, one more than there are steps."""
+    """The limits between the steps, one more than the number of steps."""
     if len(times) == 1:
         return np.array([times[0] - 0.5, times[0] + 0.5])
     middles = (times[1:] + times[:-1]) / 2
@@ -518,7 +518,7 @@ def _png(image: Any, owner: str) -> str:
     """Encodes an image as a data URL."""
     pixels = _pixels(image, owner)
     height, width = pixels.shape[:2]
-    # Each line begins with the number of its filter; 0 is none.
+    # Each line of a PNG image begins with the number of its filter; 0 means no filter.
     lines = np.pad(pixels.reshape(height, -1), ((0, 0), (1, 0))).tobytes()
 
     def chunk(kind: bytes, data: bytes) -> bytes:

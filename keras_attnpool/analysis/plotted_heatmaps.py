@@ -8,7 +8,7 @@ from keras_attnpool.analysis._axes import axes_or_new
 from keras_attnpool.analysis.html_heatmaps import checked_heatmap
 from keras_attnpool.types import Array
 
-# With more steps than this, only every n-th step is named.
+# If there are more steps than this, only every n-th step has its name.
 _NAMED_STEPS = 60
 
 
@@ -31,7 +31,7 @@ def plot_heatmap(
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title.
         row_names: Name of each row. Defaults to the heads' numbers.
-        vmax: The weight of full colour. Defaults to the largest one.
+        vmax: The weight that gets the full colour. Defaults to the largest weight.
         colorbar_label: Meaning of the colours.
 
     Returns:
@@ -39,8 +39,8 @@ def plot_heatmap(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
-            `ax` is no Axes.
+        ValueError: If there is nothing to draw, if the data do not fit together or are not finite,
+            or if `ax` is not an Axes.
 
     Example:
 
@@ -80,6 +80,6 @@ def plot_heatmap(
 
 
 def colours(rows: Array, top: float) -> dict[str, Any]:
-    """The colours of weights up to `top`; negative ones have a second colour."""
+    """The colours of weights up to `top`; negative weights have a second colour."""
     signed, top = bool((rows < 0).any()), top or 1.0
     return {"cmap": "RdBu_r" if signed else "Oranges", "vmin": -top if signed else 0, "vmax": top}

@@ -1,4 +1,4 @@
-"""Scores token weights against gold rationales: by rank, by weight, and as ERASER does."""
+"""Scores token weights against gold rationales: by weight, by rank, and by ERASER's measures."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,11 +15,11 @@ class RationaleScore(NamedTuple):
 
     Attributes:
         mean: Mean over the scored texts.
-        uniform: The mean for uniform weights, which is the floor.
+        uniform: The mean for uniform weights, the floor of the measure.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
-        num_left_out: Number of texts that were left out: texts without rationale tokens, and texts
-            without other tokens. `rationale_mass` leaves out texts without weight as well.
+        num_left_out: Number of texts that were left out, because they have no rationale tokens or
+            no other tokens. `rationale_mass` also leaves out texts without weight.
 
     Example:
 
@@ -41,22 +41,23 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    The weights must not be negative. Tokens that do not count are left out of the floor.
+    The weights must not be negative. The floor leaves out tokens that do not count.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
+            the rationale.
+        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
 
     Returns:
-        `RationaleScore`. `uniform` is the mean share of rationale tokens. Mean pooling reaches this
-        value.
+        `RationaleScore`. `uniform` is the mean share of rationale tokens, which mean pooling
+        reaches.
 
     Raises:
-        ValueError: If shapes do not fit together, an option is out of range, or no text can be
-            scored.
+        ValueError: If shapes do not fit together, if an option is out of range, or if no text can
+            be scored.
 
     Example:
 
@@ -70,30 +71,31 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     if lowest < 0:
         must = "be non-negative; take np.abs of a signed saliency"
         raise ArgumentError("weights", must, f"a minimum of {lowest}", owner)
-    # A text without weight has no share, so its rationale is dropped and the text is left out.
+    # A text without weight has no share. Without a rationale it is left out.
     rows = [(row, gold if row.any() else gold[:0]) for row, gold in rows]
     return _score(rows, lambda row, gold: row[gold].sum() / row.sum(), np.mean, owner)
 
 
 def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
-    """Computes how well the weights rank rationale tokens before the others.
+    """Computes how well the weights rank rationale tokens before other tokens.
 
     The score of a text is the probability that a rationale token has a larger weight than another
-    token. Ties count one half. This is the area under the ROC curve.
+    token. Ties count one half. The score is the area under the ROC curve.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
+            the rationale.
+        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
 
     Returns:
         `RationaleScore`; `uniform` is 0.5.
 
     Raises:
-        ValueError: If shapes do not fit together, an option is out of range, or no text can be
-            scored.
+        ValueError: If shapes do not fit together, if an option is out of range, or if no text can
+            be scored.
 
     Example:
 
@@ -110,21 +112,22 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
 
     The curve has one point per distinct weight, and the point (recall 0, precision 1). The
     trapezoidal rule gives the area. Random weights therefore reach `(1 + share of rationale tokens)
-    / 2`: compare with `uniform`, not with 0.
+    / 2`. So compare the result with `uniform`, not with 0.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
+            the rationale.
+        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
 
     Returns:
         `RationaleScore`.
 
     Raises:
-        ValueError: If shapes do not fit together, an option is out of range, or no text can be
-            scored.
+        ValueError: If shapes do not fit together, if an option is out of range, or if no text can
+            be scored.
 
     Example:
 
@@ -146,15 +149,16 @@ def rationale_token_f1(
     """Computes F1 of the tokens of largest weight against the rationale tokens, as ERASER does.
 
     The explanation of a text with n tokens is its `ceil(share * n)` tokens of largest weight. If
-    only some of several tokens of equal weight fit in, the F1 is its expected value for random
-    draws among them.
+    tokens of equal weight compete for the last places, the F1 is the expected F1 of a random
+    choice.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or boolean or 0/1 values in the shapes of `weights`, True = the token counts.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
+            the rationale.
+        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
 
@@ -162,8 +166,8 @@ def rationale_token_f1(
         `RationaleScore`. Its mean is ERASER's macro F1 of tokens.
 
     Raises:
-        ValueError: If shapes do not fit together, an option is out of range, or no text can be
-            scored.
+        ValueError: If shapes do not fit together, if an option is out of range, or if no text can
+            be scored.
 
     Example:
 
@@ -196,33 +200,33 @@ def rationale_iou_f1(
     threshold: float = 0.5,
     seed: int = 0,
 ) -> RationaleScore:
-    """Computes F1 of the spans of largest weight that match a rationale span, as ERASER does.
+    """Computes F1 of the spans of largest weight against the rationale spans, as ERASER does.
 
-    Neighbouring tokens of the explanation, the same as in `rationale_token_f1`, are joined to
-    spans. A span matches if its intersection with a rationale span, divided by their union, reaches
-    the threshold. Precision is the share of the explanation's spans that match. Recall is the
-    number of matching spans divided by the number of rationale spans, so it may exceed 1.
+    The explanation is that of `rationale_token_f1`. Its neighbouring tokens are joined to spans. A
+    span matches if its intersection over union with a rationale span reaches the threshold.
+    Precision is the share of the explanation's spans that match. Recall is the number of matching
+    spans divided by the number of rationale spans, so recall may exceed 1.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token decides.
-        mask: `None`, or a mask in the layout of `weights`, True = the token counts. Spans consist
-            of tokens that count.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
+        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
+            the rationale.
+        mask: `None`, or a mask in the layout of `weights`, True = the token counts. Spans contain
+            only tokens that count.
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
-        threshold: The least intersection over union of spans that match.
+        threshold: The smallest intersection over union of spans that match.
         seed: Seed of the random order of tokens of equal weight.
 
     Returns:
-        `RationaleScore`. Its mean is ERASER's macro F1: the F1 of the mean precision and the mean
-        recall. This is not the mean of `per_text`. `uniform` is the macro F1 of tokens drawn at
-        random.
+        `RationaleScore`. Its `mean` is ERASER's macro F1: the F1 of the mean precision and the mean
+        recall. `mean` is not the mean of `per_text`. `uniform` is the macro F1 of random tokens.
 
     Raises:
-        ValueError: If shapes do not fit together, an option is out of range, or no text can be
-            scored.
+        ValueError: If shapes do not fit together, if an option is out of range, or if no text can
+            be scored.
 
     Example:
 
@@ -272,7 +276,7 @@ def _f1(precision: float, recall: float) -> float:
 
 
 def _is_scored(gold: Array) -> bool:
-    """Whether a text has rationale tokens and others."""
+    """Whether a text has rationale tokens and other tokens."""
     return bool(gold.any() and not gold.all())
 
 

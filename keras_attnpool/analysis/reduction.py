@@ -22,28 +22,29 @@ def reduce_scores(
 ) -> Float32s:
     """Reduces attention scores to one number per token.
 
-    The axes are reduced in this order: features, queries, heads. Queries are reduced by the mean
-    over those that the mask keeps, which says how much a token is attended to. A mean of weights
-    that sum to 1 sums to 1; a maximum or a norm does not.
+    The axes are reduced in this order: features, queries, heads. The mean over the kept queries
+    tells how much attention a token gets. If weights sum to 1, their mean also sums to 1. A maximum
+    or a norm does not.
 
     Args:
         scores: Float array with the axes of `layout`.
         heads: `"mean"` or `"max"` over heads, or the index of one head.
-        features: `"mean"`, `"max"` or `"norm"` (the l2 norm) over features, or the index of one.
-        layout: One letter per axis: `b` batch, `h` heads, `q` query, `t` time (the token that is
-            attended to), `d` features, `l` learned query. Defaults to `"bt"` for two axes and
-            `"bht"` for three. Other layouts, such as `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or
+        features: `"mean"`, `"max"` or `"norm"` (the l2 norm) over features, or the index of one
+            feature.
+        layout: One letter per axis: `b` batch, `h` heads, `q` query, `t` time (the token that gets
+            the attention), `d` features, `l` learned query. Defaults to `"bt"` for two axes and
+            `"bht"` for three axes. Other layouts, such as `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or
             `"blht"`, must be given.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep. Other tokens get 0, and their
             queries do not count. A text without a kept token gets zeros. All learned queries count.
-            `q` may stand for learned queries if their number differs from the number of tokens.
+            `q` may also mean learned queries if their number differs from the number of tokens.
 
     Returns:
         float32 array `(batch, time)`.
 
     Raises:
-        ValueError: If the layout does not fit the array, an index is out of range, a reduction is
-            unknown, or the mask has another shape.
+        ValueError: If the layout does not fit the array, if an index is out of range, if a
+            reduction is unknown, or if the mask has another shape.
 
     Example:
 
@@ -90,7 +91,9 @@ def _checked_layout(values: Array, layout: str | None) -> str:
                 "LearnedQueryPooling, 'bhtd' for weights per feature"
             )
             raise ArgumentError("layout", must, f"scores of shape {values.shape}", "reduce_scores")
-    right_letters = set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
+    right_letters = (
+        isinstance(layout, str) and set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
+    )
     if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":
         must = "be distinct letters out of 'bhlqtd', with 'b' first and 't' among them"
         raise ArgumentError("layout", must, {"layout": layout}, "reduce_scores")
@@ -116,7 +119,7 @@ def _reduced(
 
 
 def _check_unused(how: str | int, name: str, allowed: tuple[str, ...]) -> None:
-    """Refuses a reduction of an axis that is missing, unless it would change nothing."""
+    """Raises an error if a reduction needs a missing axis, unless it changes nothing."""
     if how not in (*allowed, 0) or isinstance(how, bool):
         must, received = f"be one of {allowed} where the layout has no such axis", {name: how}
         raise ArgumentError(name, must, received, "reduce_scores")

@@ -1,4 +1,4 @@
-"""Tests a model's attention as the literature does, in one table and one page."""
+"""Tests a model's attention as the literature does, and writes tables and a page."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -29,7 +29,7 @@ class AttentionReport(NamedTuple):
         grades: `ScoreTable` of `grade_attributions` for the attention, leave-one-out and gradient x
             input of the same model.
         tests: `ScoreTable` with one row per test, see `attention_report`.
-        weights: float32 array `(texts, time)`, the weights that were tested.
+        weights: float32 array `(texts, time)`, the tested weights.
         path: The path of the HTML page, or `None` without a page.
 
     Example:
@@ -69,7 +69,7 @@ def attention_report(
 ) -> AttentionReport:
     """Tests the attention weights of one layer as the literature does.
 
-    The first table holds the grades of `grade_attributions`. A second table has one row per test:
+    The first table has the grades of `grade_attributions`. The second table has one row per test:
 
     | row | change | meaning |
     |---|---|---|
@@ -81,51 +81,51 @@ def attention_report(
     | `random encoder` | the variables of all earlier layers are shuffled | as above |
     | `random both` | both are shuffled | as above |
 
-    Other weights that give the same classes are another explanation of the same prediction. The
+    If other weights give the same classes, they explain the same prediction in another way. The
     columns compare each test with the unchanged attention. `tau` is Kendall's tau. `overlap` is the
-    weight that both share. `same class` is the share of texts whose predicted class stays. `change`
-    is half of the sum of the absolute changes of the probabilities. With `labels`, the columns
-    `accuracy` and `guided accuracy` are added. `guided accuracy` is the accuracy on held-out texts
-    of a bag of words, in which these frozen weights weight the mean. If it is above the value of
+    sum of the smaller of both weights. `same class` is the share of texts whose predicted class
+    stays. `change` is half of the sum of the absolute changes of the probabilities. `labels` add
+    the columns `accuracy` and `guided accuracy`. `guided accuracy` is the held-out accuracy of a
+    small model that averages word vectors by these frozen weights. If it is above the value of
     uniform weights, another model can use the weights.
 
-    Weights can be replaced if the layer's output is the weighted sum of its inputs. For other
+    Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
     layers, the rows of replaced weights have no predictions. A test has no row if there are no
-    weights to shuffle.
+    variables to shuffle.
 
-    Cost: `grade_attributions`, and about ten predictions of all texts. With `labels`, a small model
-    is trained for ten epochs per row.
+    Cost: that of `grade_attributions`, and about ten predictions of all texts. With `labels`, each
+    row trains a small model for ten epochs.
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         labels: `None`, or integer array `(texts,)`. If labels are given, use texts that the model
             was not trained on.
-        layer: The attention layer, its name or its path, see `attention_scores`. It is needed if
-            the model has several attention layers.
+        layer: The attention layer, its name or its path, see `attention_scores`. `layer` is
+            required if the model has several attention layers.
         layout: The layout of the layer's scores, see `reduce_scores`. Layers of other packages need
-            it, unless the shape of the scores tells the layout.
-        embedding: The embedding layer that `gradient_saliency` uses. It is needed if the model has
-            several embedding layers.
-        others: Models of the same architecture from other seeds. Their attention layer has the same
-            path.
-        names: One list per row with one name per step that counts: words, file names, seconds. The
-            heat maps of the page show them. Defaults to the steps' numbers.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The replacement of a removed step. `"masked"` masks the step instead, or writes id
-            0 if the model reads ids without a mask. Other values are `"zeros"`, `"mean"` (of all
-            steps that count), a vector, and an id, such as the id of an unknown token.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token decides. An array
-            has one value per token, or one per column of `ids`.
+            `layout` if the shape of the scores does not show the layout.
+        embedding: The embedding layer that `gradient_saliency` uses. `embedding` is required if the
+            model has several embedding layers.
+        others: Models of the same architecture from other seeds. The path of the attention layer
+            must be the same.
+        names: One list per row, with one name per step that counts: words, file names, seconds. The
+            heat maps of the page show these names. Defaults to the steps' numbers.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
+            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            instead, or writes id 0 if the model reads ids without a mask.
+        rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
+            rationale. An array has one value per token, or one per column of `ids`.
         beam_size: Beam size of the search for bounds, see `grade_attributions`. 0 leaves the bounds
             out.
-        path: Path of an HTML page to write, with tables, heat maps and, with the extra `plots`,
-            pictures. The page loads nothing.
+        path: Path of an HTML page to write. The page has tables and heat maps, and pictures if the
+            extra `plots` is installed. It loads nothing.
         title: The page's title.
         seed: Seed of the shuffling, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
@@ -136,8 +136,8 @@ def attention_report(
         `AttentionReport`. The model is not changed.
 
     Raises:
-        ValueError: If the model has no attention layer, or several and no `layer`, the layer's
-            scores are not a single array, or shapes do not fit.
+        ValueError: If the model has no attention layer, if it has several and `layer` is not given,
+            if the layer's scores are not a single array, or if shapes do not fit.
 
     Example:
 

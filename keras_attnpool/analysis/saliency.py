@@ -1,4 +1,4 @@
-"""Gradient x input and integrated gradients of every token, with Keras alone."""
+"""Computes gradient x input and integrated gradients of every token, by Keras alone."""
 
 from typing import Any
 
@@ -28,34 +28,32 @@ def gradient_saliency(
     """Computes gradient x input of a class's log-probability for every token.
 
     The value of token t with embedding `e_t` for class c is `sum over dim of e_t * d log p_c / d
-    e_t`. To first order, the log-probability falls by this value if the embedding is scaled to
-    zero. The value is signed: a token with a positive value speaks for the class. `np.abs` of the
-    values ranks tokens by influence.
+    e_t`. To first order, the log-probability falls by this value if the embedding becomes zero. A
+    token with a positive value speaks for the class. The absolute values rank tokens by influence.
 
     The model runs in inference mode. Its weights, trainable flags and compiled state are not
-    changed. The method wraps the model in another model that multiplies the embeddings by a gate of
-    ones, its only trainable weight. One SGD step of learning rate 1 moves the gate by its gradient,
-    and this gradient is the result.
+    changed. An outer model multiplies the embeddings by a gate of ones, its only trainable weight.
+    One SGD step of learning rate 1 changes the gate by its gradient, which is the result.
 
-    If the predicted probability is 1 to float32 precision, the gradient is 0.
+    If the predicted probability is exactly 1 in float32, the gradient is 0.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        layer: The layer whose output is gated: the layer itself, its name or its path
-            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
+            to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array, one value per step of the inputs, 0 at steps that the model masks.
+        float32 array with one value per step of the inputs, 0 at masked steps.
 
     Raises:
         ValueError: If the model has no graph, more than one input or no class scores; if `layer` is
@@ -95,36 +93,36 @@ def integrated_gradients(
 ) -> Float32s:
     """Computes integrated gradients of a class's log-probability for every token.
 
-    All embeddings of a text are multiplied by a factor a that grows from 0 to 1. The value of token
-    t with embedding `e_t` is the integral over a of `sum over dim of e_t * d log p_c / d (a e_t)`.
-    The values of a text add up to the log-probability of the class minus its log-probability for
-    embeddings of zero. The quadrature has an error, which falls with more `steps`.
+    All embeddings of a text are multiplied by a factor `a` that grows from 0 to 1. The value of
+    token t with embedding `e_t` is the integral over `a` of `sum over dim of e_t * d log p_c / d (a
+    e_t)`. The values of a text add up to the log-probability of the class minus its log-probability
+    for embeddings of zero. The quadrature has an error, which falls with more `steps`.
 
-    The method is that of `gradient_saliency`, with one gradient per point of the quadrature.
+    The gradients are computed as in `gradient_saliency`, one per point of the quadrature.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes one. The first input sets the steps.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
+            dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. With `None`, a
-            mask among the model's inputs, its `Masking` layer, ids other than 0 or the lengths of
-            unequal rows decide which steps count.
-        baseline: The start of the vectors: `"zeros"`, `"mean"` of all steps that count, or a
-            vector. Embeddings of ids start from zeros.
-        layer: The layer whose output is gated: the layer itself, its name or its path
-            (`"encoder/embedding"`). Defaults to the model's only `keras.layers.Embedding`.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
+        baseline: The vector at the start of the integral: `"zeros"`, `"mean"` of all steps that
+            count, or a vector. Embeddings of ids start from zeros.
+        layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
+            to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
     Returns:
-        float32 array, one value per step of the inputs, 0 at steps that the model masks.
+        float32 array with one value per step of the inputs, 0 at masked steps.
 
     Raises:
-        ValueError: If `steps` is less than 1, and for the reasons of `gradient_saliency`.
+        ValueError: If `steps` is less than 1, or for the reasons of `gradient_saliency`.
 
     Example:
 
@@ -201,7 +199,7 @@ def gate_gradients(
         return model(inputs.form({**leaves, inputs.steps: moved}), training=False)
 
     step = _GateStep(run, model, gate, name=owner)
-    # The loss is a sum over rows, so the step is the gradient of each row alone.
+    # The loss is a sum over rows, so each row's part of the step is the gradient of that row.
     loss = _loss_of_logits if from_logits else _loss
     step.compile(keras.optimizers.SGD(1.0), loss, auto_scale_loss=False)
     targets = np.eye(probabilities.shape[1], dtype="float32")[classes]
@@ -220,13 +218,13 @@ def gate_gradients(
 
 
 class _Gate(keras.layers.Layer):  # type: ignore[misc]
-    """Moves each step's vector from a baseline by factor + shift; the shift is zero, trained."""
+    """Interpolates from a baseline to each vector by factor + shift; trains the zero shift."""
 
     def __init__(self, shape: tuple[int, ...], baseline: Float32s) -> None:
         super().__init__(dtype="float32", autocast=False, name="saliency_gate")
         self.supports_masking = True
         self.baseline = baseline
-        # A shift is trained, not the gate: near 1, float32 keeps few digits of a small gradient.
+        # The shift is trained, not a gate: near 1, float32 keeps few digits of a small gradient.
         self.shift = self.add_weight(name="shift", shape=shape, initializer="zeros")
         self.factor = self.add_weight(name="factor", shape=(), initializer="ones", trainable=False)
         self.built = True
@@ -247,12 +245,13 @@ class _GateStep(keras.Model):  # type: ignore[misc]
     def __init__(self, run: Any, model: keras.Model, gate: _Gate, **kwargs: Any) -> None:
         super().__init__(dtype="float32", autocast=False, **kwargs)
         self.gate = gate
-        # Keras does not track a model in a closure, so no optimizer and no state holds its weights.
+        # Keras does not track a model in a closure, so its weights are in no optimizer and no
+        # state.
         weights = model.trainable_variables
 
         def frozen_run(inputs: Any) -> Any:
             frozen = [(v, ops.stop_gradient(v.value)) for v in weights]
-            # This scope keeps penalties that the layers add out of the gradient.
+            # This scope excludes the layers' penalties from the gradient.
             own = [(v, v.value) for v in (gate.shift, gate.factor)]
             with keras.StatelessScope([*frozen, *own]):
                 return run(inputs)

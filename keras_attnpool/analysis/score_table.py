@@ -12,7 +12,7 @@ class ScoreTable(dict[str, dict[str, float]]):
     """A dict `{row: {column: number}}` that prints as a table.
 
     Args:
-        rows: The numbers. A number that was not measured is NaN or left out.
+        rows: The numbers. A missing number is NaN or left out.
         per_text: `{row: {column: float64 array (texts,)}}`, if the numbers are means over texts.
 
     Example:
@@ -34,7 +34,7 @@ class ScoreTable(dict[str, dict[str, float]]):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in the order of their first rows."""
+        """The names of the columns, in the order in which the rows have them."""
         return list(dict.fromkeys(name for row in self.values() for name in row))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""The attention weights of any layer of any functional model."""
+"""Reads the attention weights of any layer of any model."""
 
 import inspect
 from functools import partial
@@ -23,20 +23,20 @@ FLAG = "return_attention_scores"
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """Builds a model that returns predictions and attention weights.
 
-    The new model shares every layer with `model`, so it follows further training. It is compiled
-    once, so prefer it to many calls of `attention_scores`.
+    The new model shares every layer with `model`, so it changes with further training. The new
+    model is compiled only once, so it is faster than many calls of `attention_scores`.
 
-    A layer has weights to show if its `call` takes `return_attention_scores`. The attention layers
-    of this package, `keras.layers.MultiHeadAttention`, its relatives and KerasHub's encoders do.
-    The search includes nested models, your own layers that hold others, and the model inside a
-    `HierarchicalEncoder`, whose scores are `(batch, sentences, ...)`. The search does not look into
-    other wrappers. In a subclassed model it finds the layers that are attributes, and the new model
-    records their calls while it runs.
+    A layer returns attention scores if its `call` takes `return_attention_scores`. Examples are the
+    attention layers of this package, of Keras and of KerasHub. The search includes nested models,
+    your own layers with inner layers, and the model inside a `HierarchicalEncoder`, whose scores
+    are `(batch, sentences, ...)`. The search does not include other wrappers. In a subclassed model
+    the search finds the layers that are attributes, and the new model records their calls while it
+    runs.
 
     Args:
         model: A functional or built Sequential model.
-        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model). `None`
-            takes all layers that have weights.
+        layer: The layer, its name, or its path, such as `"encoder/pooling"` in a nested model.
+            `None` takes all layers that return attention scores.
 
     Returns:
         A model with the inputs of `model` and the outputs `(outputs of model, {path: [scores]})`.
@@ -44,8 +44,8 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
         `model` is functional.
 
     Raises:
-        ValueError: If the model has not been built or has no such layer, or if the layer has no
-            weights to show.
+        ValueError: If the model has not been built or has no such layer, or if the layer returns no
+            attention scores.
 
     Example:
 
@@ -89,29 +89,29 @@ def attention_scores(
     """Reads the attention weights that a model uses for the given inputs.
 
     The weights come from the forward pass that makes the predictions, in inference mode and with
-    the model's masks. The model is not changed, and need not be compiled.
+    the model's masks. The model is not changed, and it need not be compiled.
 
     Args:
         model: A functional or built Sequential model.
         inputs: Inputs of `model.predict`: arrays, a list or dict of arrays, or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
             is padded.
-        layer: The layer, its name, or its path (`"encoder/pooling"` inside a nested model,
-            `"sentences/word_pooling"` for the words of HCAN and HAN). `None` takes all layers whose
+        layer: The layer, its name, or its path, such as `"encoder/pooling"` in a nested model, or
+            `"sentences/word_pooling"` for the words of HCAN and HAN. `None` takes all layers whose
             `call` takes `return_attention_scores`.
         batch_size: Number of examples in one step.
         return_predictions: Whether to return the predictions with the scores.
 
     Returns:
-        The scores as a float32 NumPy array in the layer's layout, such as `(batch, heads, time)`,
-        in the order of the data, even if `SequenceBatches` are shuffled. A layer that is called
-        several times gives a list with one array per call. A layer whose scores are a tuple or dict
-        gives that structure. With `layer=None`, several layers give a dict from path to scores.
-        With `return_predictions`, the result is the pair `(scores, predictions)`.
+        The scores as a float32 NumPy array in the layer's layout, such as `(batch, heads, time)`.
+        The rows are in the order of the data, even if `SequenceBatches` are shuffled. A layer that
+        is called several times gives a list with one array per call. A layer whose scores are a
+        tuple or dict gives the same structure. With `layer=None`, several layers give a dict from
+        paths to scores. With `return_predictions`, the result is the pair `(scores, predictions)`.
 
     Raises:
-        ValueError: If the model has no such layer, the layer has no weights to show, or the inputs
-            are empty.
+        ValueError: If the model has no such layer, if the layer returns no attention scores, or if
+            the inputs are empty.
 
     Example:
 
@@ -134,12 +134,12 @@ def attention_scores(
 
 
 class _WithScores(keras.layers.Layer):  # type: ignore[misc]
-    """A layer that makes one call of a layer with the flag set, and returns its scores in float32.
+    """Calls a layer with `return_attention_scores=True`, and returns the scores in float32.
 
-    The cast is made inside. As an operation of the graph it would be named "cast", and a model that
-    was loaded from a file may have an operation of this name. Keras assumes that every call of a
-    layer has as many outputs as its first. Masks need no handling: the tensors carry them into the
-    layer and out of it.
+    The cast is inside this layer. In the graph it would be an operation named "cast", and a model
+    from a file may have an operation of this name. Each call has its own layer, because Keras
+    assumes that every call of a layer has as many outputs as the first
+    (docs/upstream/keras-second-call.md). The tensors carry their masks, so masks need no code.
     """
 
     def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:
@@ -155,7 +155,7 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
         return outputs, scores, floats
 
     def compute_output_spec(self, tensors: dict[str, Any]) -> Any:
-        # Keras would trace the call with an unknown length, which not all layers allow.
+        # Keras would trace the call with an unknown length, which some layers do not allow.
         spec = self.layer.compute_output_spec
         if FLAG not in inspect.signature(spec).parameters:
             return super().compute_output_spec(tensors)
@@ -197,7 +197,7 @@ class _Observed(keras.Model):  # type: ignore[misc]
 
 
 def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits the arguments of a call, by name, into those that hold tensors and the others."""
+    """Splits the arguments of a call, by name, into arguments with and without tensors."""
     signature = inspect.signature(layer.call)
     tensors: dict[str, Any] = {}
     others: dict[str, Any] = {}
@@ -212,7 +212,7 @@ def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any],
 
 
 def wanted_layers(model: keras.Model, layers: dict[str, Any], layer: Any, owner: str) -> set[str]:
-    """The paths of the layers whose weights are asked for."""
+    """The paths of the layers whose weights are requested."""
     able = {path: each for path, each in layers.items() if _has_scores(each)}
     listed = f"Layers with attention weights: {list(able) or 'none'}"
     if layer is None:

@@ -1,4 +1,4 @@
-"""Measures how concentrated each text's weights are, and whether two attributions rank alike."""
+"""Measures how concentrated weights are, and how similarly two attributions rank tokens."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     """Computes the entropy of each text's weights, relative to the entropy of uniform weights.
 
     The value is `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a
-    text. It is 1 for uniform weights, and 0 if one token has all the weight.
+    text. The value is 1 for uniform weights, and 0 if one token has all the weight.
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
-        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
-            number, so padded texts need a mask.
+        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. With `None` every
+            number counts, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [0, 1]. It is NaN for texts with fewer than two tokens or
-        without weight.
+        float64 array `(texts,)` in [0, 1]. Texts with fewer than two tokens or without weight have
+        NaN.
 
     Raises:
-        ValueError: If shapes do not fit together, or a number is not finite.
+        ValueError: If shapes do not fit together, or if a number is not finite.
 
     Example:
 
@@ -39,20 +39,20 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
 def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     """Computes the Gini index of each text's weights.
 
-    The value is `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` with the n weights in rising order. It is
-    0 for uniform weights, and `1 - 1 / n` if one token has all the weight.
+    The value is `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` for n weights in ascending order. The
+    index is 0 for uniform weights, and `1 - 1 / n` if one token has all the weight.
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
-        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
-            number, so padded texts need a mask.
+        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. With `None` every
+            number counts, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [0, 1); NaN for texts of fewer than two tokens or without
-        weight.
+        float64 array `(texts,)` in [0, 1). Texts with fewer than two tokens or without weight have
+        NaN.
 
     Raises:
-        ValueError: If shapes do not fit together, or a number is not finite.
+        ValueError: If shapes do not fit together, or if a number is not finite.
 
     Example:
 
@@ -86,25 +86,26 @@ def _gini(row: Float64s) -> float:
 def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
-    Tau counts the pairs of tokens that both attributions rank alike, minus the pairs that they rank
-    in opposite order. A pair that is tied in one attribution counts as neither. The difference is
-    divided by `sqrt(pairs untied in the first * pairs untied in the second)`, so that ties do not
-    keep it from reaching 1 or -1. Unrelated orders have 0 on average.
+    Tau is `(same - opposite) / sqrt(pairs untied in the first * pairs untied in the second)`. Here
+    `same` is the number of token pairs that both attributions rank in the same order, and
+    `opposite` is the number of pairs that they rank in opposite order. A pair that is tied in one
+    attribution counts in neither number. Tau lies between -1 and 1. Unrelated orders have 0 on
+    average.
 
     Args:
-        weights: One row `(time,)` per text, or one array `(texts, time)`, positive or negative.
+        weights: One row `(time,)` per text, or one array `(texts, time)`, of positive or negative
+            numbers.
         others: The other attribution, in the same layout, for instance from `leave_one_out`,
             `gradient_saliency` or another model.
-        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. `None` counts every
-            number, so padded texts need a mask.
+        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. With `None` every
+            number counts, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [-1, 1]. It is NaN for texts of fewer than two tokens, and for
-        texts whose tokens are all tied in one attribution. The cost of a text grows as the square
-        of its length.
+        float64 array `(texts,)` in [-1, 1]. Texts with fewer than two tokens, or with all tokens
+        tied in one attribution, have NaN. The time for a text grows as the square of its length.
 
     Raises:
-        ValueError: If shapes do not fit together, or a number is not finite.
+        ValueError: If shapes do not fit together, or if a number is not finite.
 
     Example:
 

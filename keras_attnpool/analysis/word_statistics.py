@@ -30,23 +30,23 @@ def top_attended_words(
     Args:
         names: One name per step of every row: words, file names.
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
         labels: Integer array `(batch,)`, the true or the predicted class of each text.
         label_names: The name of each class.
         k: Number of words per class, at least 1.
         min_count: Words with fewer occurrences in the texts of a class are left out.
-        score: `"relative"`, `"mean"` or `"sum"` over the word's occurrences. `"relative"` is the
-            mean of weight x number of tokens of the text, so 1 is uniform attention and the length
-            of the text does not matter. `"mean"` is the mean weight. `"sum"` is the summed weight,
-            which favours frequent words.
+        score: `"mean"` is the mean weight of the word's occurrences. `"relative"` is the mean of
+            weight x number of tokens of the text. Uniform attention then has the score 1, for texts
+            of any length. `"sum"` is the sum of the weights, which favours frequent words.
 
     Returns:
-        A dict from each class to its list of `(word, score, count)`, best first. Words of equal
-        score are ordered by count, then by alphabet. A class without such words has an empty list.
+        A dict from each class to its list of `(word, score, count)`, with the largest score first.
+        Words of equal score are ordered by count, then by alphabet. A class without words has an
+        empty list.
 
     Raises:
-        ValueError: If the texts and their data do not fit together, or an option is invalid.
+        ValueError: If the texts and their data do not fit together, or if an option is invalid.
 
     Example:
 
@@ -92,21 +92,20 @@ def weight_distribution(
     Args:
         names: One name per step of every row: words, file names.
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
-            `(batch, time)`. Padding behind the tokens must be 0. `reduce_scores` computes them from
-            attention scores.
-        words: The words to look at.
+            `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
+            computes such weights from attention scores.
+        words: The words whose weights are collected.
         labels: Integer array `(batch,)`, the class of each text.
         label_names: The name of each class.
-        relative: Whether each weight is multiplied by its text's number of tokens. Then 1 is
-            uniform attention, and texts of different lengths can be compared. `False` keeps the
-            weights.
+        relative: Whether each weight is multiplied by the number of tokens of its text. Then
+            uniform attention is 1, and texts of different lengths can be compared.
 
     Returns:
-        A dict `{word: {class: weights}}`. Each float64 array holds the weights of all occurrences
-        in the order of the texts, and may be empty.
+        A dict `{word: {class: weights}}`. `weights` is a float64 array of all occurrences in the
+        order of the texts. It may be empty.
 
     Raises:
-        ValueError: If the texts and their data do not fit together, or an option is invalid.
+        ValueError: If the texts and their data do not fit together, or if an option is invalid.
 
     Example:
 
@@ -137,12 +136,12 @@ def plot_weight_distribution(
 ) -> Any:
     """Draws the distribution of one word's attention weights, one curve per class.
 
-    The curves are Gaussian kernel density estimates with Silverman's bandwidth. The ticks below
-    them are the weights themselves. Classes with fewer than 5 occurrences have only ticks.
+    The curves are Gaussian kernel density estimates with Silverman's bandwidth. Each tick below a
+    curve is one weight. Classes with fewer than 5 occurrences have only ticks.
 
     Args:
-        by_class: The entry of one word in `weight_distribution`: a dict from class name to weights
-            `(n,)`.
+        by_class: The result of `weight_distribution` for one word: a dict from class name to
+            weights `(n,)`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
         xlabel: Label of the horizontal axis. Change it for weights that are not relative.
@@ -152,8 +151,8 @@ def plot_weight_distribution(
 
     Raises:
         ImportError: If matplotlib is not installed.
-        ValueError: If there is nothing to draw, the data do not fit together or are not finite, or
-            `ax` is no Axes.
+        ValueError: If there is nothing to draw, if the data do not fit together or are not finite,
+            or if `ax` is not an Axes.
 
     Example:
 
@@ -179,7 +178,7 @@ def plot_weight_distribution(
     signed = bool((everything < 0).any())
     low, high = everything.min() - 0.1 * spread, everything.max() + 0.1 * spread
     grid = np.linspace(low if signed else 0, high, 400)
-    # Classes are often ordered, such as stars. The map's ends are left out, since one is too pale.
+    # Classes are often ordered, such as stars. The pale end of the colour map is left out.
     colors = colormaps["viridis"](np.linspace(0, 0.88, len(values)))
     for row, ((name, weights), color) in enumerate(zip(values.items(), colors, strict=True)):
         label: str | None = f"{name} (n = {len(weights)})"
@@ -212,7 +211,7 @@ def _density(weights: Array, grid: Array, narrowest: float) -> Array:
 def _words(
     names: Any, weights: Any, labels: Any, classes: Sequence[str], relative: bool, owner: str
 ) -> Iterator[tuple[str, int, float]]:
-    """Each word of each text, the text's class, and the word's weight times the text's length."""
+    """Yields each word of each text, the text's class, and the word's weight times the length."""
     texts = checked_names(names, None, owner)
     rows = aligned_rows(weights, [len(text) for text in texts], owner)
     labels = checked_labels(labels, len(texts), classes, owner)

@@ -2,13 +2,12 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
 from keras_attnpool.ops._devices import affine, torch_traces
 from keras_attnpool.ops._rows import empty_batch_safe
@@ -31,7 +30,7 @@ NORMALIZERS = {
 
 
 def heads_first(logits: Tensor) -> Tensor:
-    """`(batch, time, heads)` as `(batch, heads, time)`."""
+    """Turns `(batch, time, heads)` into `(batch, heads, time)`."""
     if logits.shape[2] == 1:
         # With one head this is the same as a transpose, which tf2onnx writes wrongly
         # (docs/upstream/tf2onnx-transpose.md).
@@ -40,11 +39,11 @@ def heads_first(logits: Tensor) -> Tensor:
 
 
 def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -> Tensor:
-    """A dense layer of `[x_t; context]`, in float32 at least; computes the context once per row."""
+    """Applies a dense layer to `[x_t; context]`, in float32 at least."""
     if context is None:
         return at_least_float32(dense(x))
     if dense.quantization_mode is not None:
-        # Its kernel accepts only inputs of the full width.
+        # A quantized kernel accepts only inputs of the full width.
         tiled = ops.broadcast_to(ops.expand_dims(context, 1), (*ops.shape(x)[:2], context.shape[1]))
         both = ops.concatenate([x, ops.cast(tiled, x.dtype)], axis=2)
         return at_least_float32(dense(both))
@@ -54,19 +53,30 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
     return dense.activation(steps + ops.expand_dims(row, 1))
 
 
-class AttentionBase(LayerArguments, MaskedInputs):
+class Call(NamedTuple):
+    """The mask and the options of one call of a layer; not public."""
+
+    mask: Any
+    """Boolean tensor `(batch, time)`, or `None`."""
+    training: bool | None
+    with_scores: bool
+    in_chunks: bool = False
+    """Whether the steps are scored in chunks."""
+
+
+class AttentionBase(MaskedInputs):
     """Base of the layers with weights and attention scores: their common arguments and call.
 
-    Not public. A subclass defines `_compute_attention`. This method takes the inputs and the
-    boolean mask; the inputs are zero at padded steps unless they are `_in_chunks`. It returns the
-    output and the scores, in any dtype. The scores are `None` with `with_scores=False`.
+    Not public. A subclass defines the method `_compute_attention`, which returns the output and the
+    scores in any dtype. With `with_scores=False` the scores are `None`. The method gets the inputs
+    and the `Call`. The inputs are zero at padded steps, except if the call is `in_chunks`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
     """
 
     def call(
@@ -77,9 +87,10 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return_attention_scores: bool = False,
     ) -> Any:
         """Attends to `(batch, time, dim)`; returns the output, or the pair of output and scores."""
-        in_chunks = self._in_chunks(return_attention_scores)
+        in_chunks = self.chunk_size is not None and not return_attention_scores
         inputs, mask = self._mask_inputs(inputs, mask, zeroed=not in_chunks)
-        output, scores = self._compute_attention(inputs, mask, training, return_attention_scores)
+        call = Call(mask, training, return_attention_scores, in_chunks)
+        output, scores = self._compute_attention(inputs, call)
         return self._output(output, scores, return_attention_scores)
 
     def compute_output_spec(
@@ -90,8 +101,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return_attention_scores: bool = False,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
-        self._check_mask(inputs, mask)
-        output = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+        output = super().compute_output_spec(inputs, mask)
         if not return_attention_scores:
             return output
         return output, keras.tree.map_shape_structure(
@@ -101,34 +111,16 @@ class AttentionBase(LayerArguments, MaskedInputs):
 
     chunk_size: int | None = None
 
-    def _in_chunks(self, with_scores: bool) -> bool:
-        """Whether the steps are scored in chunks."""
-        return self.chunk_size is not None and not with_scores
-
     def _scores_shape(self, input_shape: Shape) -> Any:
         """The shape of the scores, or a structure of shapes."""
         return (input_shape[0], input_shape[1])
 
     def _hidden_dense(
-        self,
-        units: int,
-        activation: Any,
-        input_shape: Shape,
-        kernel_initializer: Any = None,
-        name: str = "hidden",
+        self, units: int, activation: Any, input_shape: Shape, name: str = "hidden", **own: Any
     ) -> keras.layers.Dense:
         """The built hidden layer in front of the scores."""
-        dense = keras.layers.Dense(
-            units,
-            activation=activation,
-            kernel_initializer=self._clone_initializer(
-                kernel_initializer or self.kernel_initializer
-            ),
-            bias_initializer=self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
-            dtype=self._inner_policy(),
-            name=name,
-        )
+        own = self._sublayer_kwargs(name, **own)
+        dense = keras.layers.Dense(units, activation=activation, **own)
         dense.build(input_shape)
         return dense
 
@@ -138,19 +130,21 @@ class AttentionBase(LayerArguments, MaskedInputs):
         """Creates a hidden layer, and its gate, if any."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            # The sigmoid of `keras.activations` keeps its argument, as large as all hidden states.
+            # `keras.activations.sigmoid` keeps its argument in memory. It is as large as all hidden
+            # states.
             self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """The hidden layer `(..., hidden)`, with its gate if any, in float32 at least.
+        """Returns the hidden states `(..., hidden)`, with the gate, if any, in float32 at least.
 
-        With a context `(batch, size)` it reads each step of `(batch, time, dim)` and the context.
+        With a context `(batch, size)` the hidden layer reads each step of `(batch, time, dim)` and
+        the context.
         """
         hidden = dense_beside(self.hidden, x, context)
         return hidden * dense_beside(self.gate, x, context) if self.gated else hidden
 
     def _build_scores(self, input_shape: Shape, hidden: int, size: int, activation: Any) -> None:
-        """Creates a hidden layer, and the kernel and bias that make `size` scores of it."""
+        """Creates a hidden layer, and the kernel and bias that compute `size` scores from it."""
         self._build_hidden(input_shape, hidden, activation)
         self.score_kernel = self._add_kernel("score_kernel", (hidden, size))
         self.score_bias = self._add_bias("score_bias", (size,))
@@ -160,7 +154,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
-        """`x` times a kernel, plus a bias; not in float16, which the product may overflow."""
+        """Computes `x` times a kernel plus a bias; not in float16, which may overflow."""
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         x = ops.cast(x, dtype)
         if dtype != "bfloat16":
@@ -169,12 +163,16 @@ class AttentionBase(LayerArguments, MaskedInputs):
         product = at_least_float32(affine(x, kernel))
         return product if bias is None else product + at_least_float32(bias)
 
+    def _dropped_product(self, x: Tensor, training: bool | None, kernel: Any, bias: Any) -> Tensor:
+        """`_product` after dropout."""
+        return self._product(self._apply_dropout(x, training), kernel, bias)
+
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
         """A centred convolution over time, `(batch, time, filters)`; inputs are 0 at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
         shape = (*ops.shape(x)[:2], kernel.shape[2])
         x = empty_batch_safe(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
-        # In a TensorFlow graph, a batch without rows would keep the shape of the inputs.
+        # In a TensorFlow graph, an empty batch would keep the shape of the inputs.
         x = ops.reshape(x, shape)
         if bias is not None:
             x = x + ops.cast(bias, self.compute_dtype)
@@ -194,10 +192,10 @@ class SequenceAttentionBase(AttentionBase):
 
     Not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -216,42 +214,50 @@ class SequenceAttentionBase(AttentionBase):
         self.target_kernel = self._add_kernel("target_kernel", (self.units, size))
         self.score_bias = self._add_bias("score_bias", (size,))
 
+    def _values(self, inputs: Tensor, call: Call) -> Tensor:
+        """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
+        return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
+
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, units)`."""
         return (input_shape[0], input_shape[1], self.units)
+
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        shape = (input_shape[0], input_shape[1], input_shape[1])
+        return (*shape, self.units) if self.per_feature else shape
 
 
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     """Base of the attention pooling layers, with penalties on weights and pooled vectors.
 
-    Not public. A subclass computes logits `(batch, heads, time)` and calls `_pool`, or logits
-    `(batch, time, dim)` for each head and calls `_pool_per_feature`.
+    Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
+    the logits `(batch, time, dim)` of each head to `_pool_per_feature`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
     """
 
     normalizer = "softmax"
 
-    def _store_arguments(self, given: dict[str, Any], **special: Any) -> None:
-        super()._store_arguments(given, **special)
+    def __init__(self, given: dict[str, Any], **special: Any) -> None:
+        super().__init__(given, **special)
         if self.chunk_size is None:
             return
         if self.dropout or self.attention_regularizer or self.normalizer != "softmax":
             names = ("chunk_size", "dropout", "normalizer", "attention_regularizer")
             raise ArgumentError(
                 "chunk_size",
-                "be None where attention weights are dropped or penalised, or no softmax: those of "
-                "a chunk are forgotten",
+                "be None with `dropout`, an `attention_regularizer` or a normalizer other than "
+                "'softmax', because the weights of a chunk are not kept",
                 {name: given[name] for name in names},
                 type(self).__name__,
             )
@@ -265,11 +271,12 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         beside: Sequence[Tensor] = (),
         variance: bool = False,
     ) -> Any:
-        """`chunked_softmax_pooling` with logits `(batch, time, size)` from the layer's weights.
+        """Calls `chunked_softmax_pooling` with logits `(batch, time, size)` of the layer's weights.
 
         `score` gets a chunk and the tensors `beside`.
         """
-        # The recomputed function may read only its arguments, because PyTorch compiles no scope.
+        # The recomputed function gets the weights as arguments: PyTorch cannot compile a Keras
+        # scope.
         floats = [v for v in self.weights if keras.backend.is_float_dtype(v.dtype)]
         variables = [] if torch_traces() else floats
 
@@ -291,28 +298,29 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]
 
-    def _normalize(
-        self, logits: Tensor, mask: Tensor | None, training: bool | None, exact: bool = True
-    ) -> tuple[Tensor, Tensor]:
-        """The weights from logits `(batch, heads, time)`, and the weights after dropout.
+    def _normalize(self, logits: Tensor, call: Call, exact: bool = True) -> tuple[Tensor, Tensor]:
+        """Returns the weights for logits `(batch, heads, time)`, and the weights after dropout.
 
         The penalty is added here. With `exact` or a penalty the weights of an empty row are 0;
         otherwise they may have any values.
         """
-        kept = None if mask is None else ops.expand_dims(mask, 1)
+        kept = None if call.mask is None else ops.expand_dims(call.mask, 1)
         exact = exact or self.attention_regularizer is not None
         weights = self._normalizer(exact)(logits, kept)
-        self._penalize(self.attention_regularizer, weights, mask)
-        return weights, self._apply_dropout(weights, training)
+        self._penalize(self.attention_regularizer, weights, call)
+        return weights, self._apply_dropout(weights, call.training)
 
-    def _pool(
-        self,
-        inputs: Tensor,
-        logits: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        with_scores: bool = True,
-    ) -> tuple[Tensor, Tensor]:
+    def _pool_scored(
+        self, score: Callable[..., Tensor], inputs: Tensor, call: Call, num_heads: int = 1
+    ) -> tuple[Tensor, Tensor | None]:
+        """`_pool` with the logits `(batch, time, heads)` that `score` computes of the inputs."""
+        if not call.in_chunks:
+            return self._pool(inputs, heads_first(score(inputs)), call)
+        vectors = self._pool_in_chunks(score, inputs, call.mask, (num_heads, 1))
+        self._penalize(self.vector_regularizer, vectors, call)
+        return vectors, None
+
+    def _pool(self, inputs: Tensor, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
         """Computes weights over time, dropout, weighted sum and penalties, in float32 at least.
 
         The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` if
@@ -320,36 +328,32 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         weights before dropout `(batch, heads, time)`. Without `with_scores` the weights of an empty
         row may have any values.
         """
-        # An empty row's vector is 0 because its values are zero at padded steps.
+        # The vector of an empty row is 0, because all inputs of the row are 0.
         shared = len(inputs.shape) == 3
-        weights, used = self._normalize(logits, mask, training, with_scores or not shared)
+        weights, used = self._normalize(logits, call, call.with_scores or not shared)
         # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
         if shared:
             vectors = ops.matmul(used, at_least_float32(inputs))
         else:
             vectors = ops.matmul(ops.expand_dims(used, 2), at_least_float32(inputs))
             vectors = ops.squeeze(vectors, 2)
-        self._penalize(self.vector_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return vectors, weights
 
     def _pool_per_feature(
-        self,
-        inputs: Tensor,
-        heads: Iterable[Tensor],
-        mask: Tensor | None,
-        training: bool | None,
-        return_attention_scores: bool,
+        self, inputs: Tensor, heads: Iterable[Tensor], call: Call
     ) -> tuple[Tensor, Tensor | None]:
         """`_pool` with one weight per feature, one head after the other.
 
         `heads` are the logits `(batch, time, dim)` of each head. The weights `(batch, heads, time,
         dim)` are `None` if neither the caller nor a penalty needs them.
         """
-        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
-        wanted = return_attention_scores or self.attention_regularizer is not None
+        values, mask = at_least_float32(inputs), call.mask
+        kept = None if mask is None else ops.expand_dims(mask, 2)
+        wanted = call.with_scores or self.attention_regularizer is not None
         vectors, weights = [], []
-        # The matrix products take nearly all the time, so a loop costs nothing. It holds the logits
-        # of one head; one product for all heads would hold the logits of all.
+        # The matrix products take nearly all the time, so a loop costs nothing. The loop holds the
+        # logits of one head at a time; one product for all heads would hold all logits.
         for logits in heads:
             if self.normalizer == "softmax":
                 exps, total = softmax_terms(logits, mask, exact=wanted)
@@ -357,24 +361,18 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
                 exps, total = self._normalizer(wanted)(logits, kept, axis=1), None
             if wanted:
                 weights.append(attention_weights(exps, total))
-            exps = self._apply_dropout(exps, training)
+            exps = self._apply_dropout(exps, call.training)
             vectors.append(normalized(ops.sum(exps * values, axis=1), total))
         stacked = ops.stack(weights, axis=1) if wanted else None
-        self._penalize(self.attention_regularizer, stacked, mask)
+        self._penalize(self.attention_regularizer, stacked, call)
         output = ops.stack(vectors, axis=1)
-        self._penalize(self.vector_regularizer, output, mask)
+        self._penalize(self.vector_regularizer, output, call)
         return output, stacked
 
     def _pool_per_feature_at_once(
-        self,
-        inputs: Tensor,
-        hidden: Tensor,
-        kernel: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        return_attention_scores: bool,
+        self, inputs: Tensor, hidden: Tensor, kernel: Tensor, call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool_per_feature` of all heads at once; their logits are `hidden` times `kernel`.
+        """`_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
 
         Time is the last axis, because PyTorch's softmax on a GPU is parallel over the last axis
         only.
@@ -383,9 +381,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             inputs: `(batch, time, dim)`, zero at padded steps.
             hidden: `(batch, time, heads, units)`.
             kernel: `(heads, units, dim)`.
-            mask: Boolean `(batch, time)` or `None`.
-            training: Whether dropout is on.
-            return_attention_scores: Whether to return the weights.
+            call: The mask, and whether to return the weights.
 
         Returns:
             The same as `_pool_per_feature`.
@@ -395,28 +391,28 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         hidden = ops.reshape(ops.transpose(hidden, (2, 3, 0, 1)), (heads, units, -1))
         logits = ops.matmul(ops.transpose(kernel, (0, 2, 1)), hidden)
         logits = ops.reshape(logits, (heads, dim, batch, time))
-        wanted = return_attention_scores or self.attention_regularizer is not None
-        weights = self._normalizer(wanted)(logits, mask)
-        used = self._apply_dropout(weights, training)
+        wanted = call.with_scores or self.attention_regularizer is not None
+        weights = self._normalizer(wanted)(logits, call.mask)
+        used = self._apply_dropout(weights, call.training)
         weights = ops.transpose(weights, (2, 0, 3, 1)) if wanted else None
-        self._penalize(self.attention_regularizer, weights, mask)
+        self._penalize(self.attention_regularizer, weights, call)
         values = at_least_float32(ops.transpose(inputs, (2, 0, 1))[None])
         vectors = ops.transpose(ops.sum(used * values, axis=-1), (2, 0, 1))
-        self._penalize(self.vector_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return vectors, weights
 
-    def _penalize(self, regularizer: Any, heads: Tensor | None, mask: Tensor | None) -> None:
+    def _penalize(self, regularizer: Any, heads: Tensor | None, call: Call) -> None:
         if regularizer is None:
             return
         if isinstance(regularizer, HeadRegularizer):
-            kept = None if mask is None else ops.any(mask, axis=1)
+            kept = None if call.mask is None else ops.any(call.mask, axis=1)
             self.add_loss(regularizer.batch_penalty(heads, kept))
         else:
             self.add_loss(regularizer(heads))
 
 
 class MultiHeadPoolingBase(AttentionPoolingBase):
-    """Base of the attention pooling layers with several heads; the output is head after head.
+    """Base of the attention pooling layers with several heads; the output joins their vectors.
 
     Output shape:
         `(batch, num_heads * dim)`, or `(batch, num_heads, dim)` with `flatten=False`; the scores
@@ -439,10 +435,10 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         return (input_shape[0], self.num_heads, input_shape[1])
 
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
-        """One kernel per head, `(heads, *shape)`, each drawn separately.
+        """Creates one kernel per head, `(heads, *shape)`, each drawn separately.
 
-        If they were drawn at once, the heads would count as inputs or outputs and shrink every
-        weight.
+        An initializer that draws all kernels at once counts the heads as inputs or outputs, and
+        makes every weight smaller.
         """
         draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(
@@ -453,7 +449,7 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
         )
 
     def _merge_heads(self, vectors: Tensor) -> Tensor:
-        """Joins the heads' vectors `(batch, heads, dim)` head after head if `flatten=True`."""
+        """Joins the heads' vectors `(batch, heads, dim)` in order if `flatten=True`."""
         if not self.flatten:
             return vectors
         return ops.reshape(vectors, (-1, vectors.shape[1] * vectors.shape[2]))

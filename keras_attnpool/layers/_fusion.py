@@ -10,12 +10,12 @@ from keras_attnpool.types import Shape, Tensor
 
 
 class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
-    """Gives its inputs a mask, because Keras passes on the first tensor's mask only; not public."""
+    """Sets the mask of a tensor: Keras passes on only the first tensor's mask; not public."""
 
     def __init__(self) -> None:
         super().__init__(autocast=False)
         self.supports_masking = True
-        self.built = True  # A symbolic call of the outer layer does not call this one.
+        self.built = True  # A symbolic call of the outer layer does not call this layer.
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Returns the inputs."""
@@ -27,32 +27,32 @@ class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
 
 
 class FusionBase(AttentionBase):
-    """Base of the layers that mix sequences of the same steps; any of them may have the mask.
+    """Base of the layers that mix sequences of the same steps; any sequence may have the mask.
 
     Not public.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Call arguments:
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
         self._carrier = MaskCarrier()
 
     @staticmethod
     def _mask(mask: Tensor | None, *of_tensors: Any) -> Tensor | None:
-        """The mask to use: `mask`, or the first mask of the tensors; Keras passes both by name."""
+        """Returns `mask`, or else the first mask of the tensors; Keras passes both by name."""
         candidates = [mask, *keras.tree.flatten(of_tensors)]
         return next((m for m in candidates if m is not None), None)
 
     def _mixed(
         self, output: Tensor, scores: Any, mask: Tensor | None, return_attention_scores: bool
     ) -> Any:
-        """`_output`, with the used mask on the output."""
+        """Calls `_output`, and sets the used mask on the output."""
         output = self._output(output, None, False)
         if mask is not None:
             output = self._carrier(output, mask=mask)
@@ -63,7 +63,7 @@ class FusionBase(AttentionBase):
     def _mixed_spec(
         self, mixed: Tensor, scores: Shape, mask: Tensor | None, return_attention_scores: bool
     ) -> Any:
-        """The symbolic output of a call, like `mixed`, or the pair of output and scores."""
+        """The symbolic output in the shape of `mixed`, or the pair of output and scores."""
         self._check_mask(mixed, mask)
         output = keras.KerasTensor(mixed.shape, self.compute_dtype)
         output._keras_mask = mask

@@ -1,11 +1,11 @@
-"""Where a functional graph loses a mask on its way to a layer."""
+"""Finds where a functional graph loses a mask on its way to a layer."""
 
 from typing import Any
 
 import keras
 
 _RECURRENT = (keras.layers.RNN, keras.layers.Bidirectional)
-# These layers pass on the query's mask only. It is right that the other masks end there.
+# These layers pass on only the query's mask, on purpose.
 _ATTENTION = (keras.layers.Attention, keras.layers.AdditiveAttention)
 
 
@@ -31,7 +31,7 @@ def lost_mask_message(inputs: Any) -> str | None:
 
 
 def lost_at(inputs: Any) -> Any:
-    """The operation that dropped the mask of `inputs`.
+    """Finds the operation that dropped the mask of `inputs`.
 
     The search goes up from the inputs, over tensors that still have the time axis and into nested
     models, until it meets tensors with a mask.
@@ -63,8 +63,8 @@ def lost_at(inputs: Any) -> Any:
         elif not _hands_on(operation):
             return operation
         elif without and not given:
-            # An operation with several inputs, such as a sum. If another input has lost its mask,
-            # the search goes on there.
+            # An operation such as a sum has several inputs. If another input has lost its mask, the
+            # search goes on there.
             mixed = mixed or operation
             waiting += [(each, path) for each in without]
         elif any(id(each) in outside for each in sources):
@@ -72,13 +72,12 @@ def lost_at(inputs: Any) -> Any:
             dropper = next((each for each in path if not _hands_on(each)), None)
             if dropper is not None:
                 return dropper
-        # Otherwise a layer that supports masks gave its output no mask: it is right that the mask
-        # ends.
+        # Otherwise a layer that supports masks gave its output no mask, on purpose.
     return mixed
 
 
 def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
-    """The tensor inside or outside of a nested model that `tensor` stands for.
+    """Returns the tensor inside or outside of a nested model that `tensor` stands for.
 
     `outside` maps the ids of nested models' inputs to the outer tensors that the inputs stand for.
     """
@@ -88,13 +87,14 @@ def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
         operation, node, index = _history(tensor)
         if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
             return tensor
-        # The inner inputs have the same ids at every call, so the last call met is the right one.
+        # All calls of a model share its inner inputs, so the last call that was visited is the
+        # right one.
         outside.update(zip(map(id, operation.inputs), node.input_tensors, strict=False))
         tensor = operation.outputs[index]
 
 
 def _history(tensor: Any) -> tuple[Any, Any, int]:
-    """The operation, node and output index that Keras stores with each symbolic tensor."""
+    """Returns the operation, node and output index that Keras stores with each symbolic tensor."""
     history = getattr(tensor, "_keras_history", None)
     if history is None:
         return None, None, 0
@@ -114,7 +114,8 @@ def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
         first = arguments.args[0] if arguments.args else next(iter(arguments.kwargs.values()), None)
         read = [x for x in keras.tree.flatten(first) if isinstance(x, keras.KerasTensor)]
         read = read[:1] if isinstance(operation, _ATTENTION) else read
-    # A known number of steps cannot come from an unknown number, so those inputs have other steps.
+    # An output of known length cannot come from an input of unknown length, so such inputs have
+    # other steps.
     sources = [
         x for x in read if len(x.shape) > 2 and (tensor.shape[1] is None or x.shape[1] is not None)
     ]
@@ -122,7 +123,7 @@ def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
 
 
 def _makes_mask_inside(operation: Any, tensor: Any) -> bool:
-    """Whether a layer embeds ids by an inner layer that masks them, and loses that mask."""
+    """Returns whether a layer embeds ids by an inner layer with a mask, and loses this mask."""
     if not isinstance(operation, keras.layers.Layer) or _hands_on(operation):
         return False
     ids = [x for x in _history(tensor)[1].input_tensors if len(x.shape) == 2]

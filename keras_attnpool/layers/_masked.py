@@ -26,19 +26,26 @@ CURES = {
 
 
 class MaskReader:
-    """Remembers whether a mask's values were checked; not public."""
+    """Reads masks, and stores whether the values of a mask were checked; not public."""
 
     _has_waited = False
 
+    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
+        """The boolean mask of dense inputs; raises an error if the mask does not fit the inputs."""
+        check_dense(inputs, self.name)  # type: ignore[attr-defined]
+        kept = as_bool_mask(mask, inputs, self.name, wait=False)  # type: ignore[attr-defined]
+        self._validate_mask_once(mask)
+        return kept
+
     def _validate_mask_once(self, mask: Tensor | None) -> None:
-        """Checks a mask; on an accelerator only the first eager call waits for the values."""
+        """Checks a mask; on an accelerator only the first eager call reads the values."""
         if mask is None or self._has_waited:
             return
         if check_mask_values(mask, self.name):  # type: ignore[attr-defined]
             self._has_waited = True
 
 
-class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
+class MaskedInputs(LayerArguments, MaskReader):
     """Base of the layers that read `(batch, time, dim)` and a mask.
 
     Not public: it checks shapes and reads the mask.
@@ -53,8 +60,8 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `(batch, time, dim)`; batch and time may be `None`.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
     """
 
     _warned_of_lost_mask = False
@@ -64,16 +71,12 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     The values of an ELU have no upper bound, and their products easily leave the range of float16.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.supports_masking = True
-
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be known."""
         self._feature_dim(input_shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the config; its dtype also names the quantized inner layers."""
+        """Returns the config, whose dtype also names the quantized inner layers."""
         config = super().get_config()
         policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
         quantized = {
@@ -90,13 +93,13 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     @property
     def dtype_policy(self) -> Any:
-        """The dtype policy; setting it on a built layer also sets it on the inner layers."""
+        """The dtype policy; a built layer also sets it on its inner layers."""
         return self._dtype_policy
 
     @dtype_policy.setter
     def dtype_policy(self, value: Any) -> None:
         keras.layers.Layer.dtype_policy.fset(self, value)
-        # A map has an entry for each layer, and quantization visits the layers itself.
+        # A policy map has an entry for each layer, and Keras quantizes inner layers by itself.
         is_map = isinstance(self.dtype_policy, keras.dtype_policies.DTypePolicyMap)
         if self.built and not is_map and self.dtype_policy.quantization_mode is None:
             for part in self._flatten_layers(include_self=False):
@@ -135,14 +138,18 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
         return int(dim)
 
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
+        """Raises if the layer cannot read that many steps; the message names `owner` or `self`."""
+
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+        self._check_steps(inputs, mask)
         if mask is not None and hasattr(mask, "shape"):
             check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
         elif mask is None and not self._warned_of_lost_mask:
             message = lost_mask_message(inputs)
             if message is not None:
                 self._warned_of_lost_mask = True
-                # The number of Keras's frames between here and the caller's line varies.
+                # The number of Keras's stack frames between this line and the caller's line varies.
                 warnings.warn(
                     f"Layer '{self.name}' ({type(self).__name__}) {message}", stacklevel=1
                 )
@@ -156,17 +163,12 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
             raise ArgumentError("inputs", "be numbers", "strings", self)
         inputs = ops.cast(inputs, self.compute_dtype)
-        mask = self._bool_mask(inputs, mask)
-        return zero_masked(inputs, mask) if zeroed else inputs, mask
-
-    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
-        check_dense(inputs, self.name)
+        kept = self._bool_mask(inputs, mask)
         if inputs.shape[1] == 0:
             must = "have at least one time step; pad empty texts and mask them"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
-        kept = as_bool_mask(mask, inputs, self.name, wait=False)
-        self._validate_mask_once(mask)
-        return kept
+        self._check_steps(inputs, mask)
+        return zero_masked(inputs, kept) if zeroed else inputs, kept
 
 
 class MaskedPooling1D(MaskedInputs):
@@ -184,11 +186,11 @@ class MaskedPooling1D(MaskedInputs):
         return (input_shape[0], input_shape[2])
 
 
-class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
-    """Base of the pooling layers without attention, in place of Keras's global ones; not public.
+class GlobalPoolingBase(MaskedPooling1D):
+    """Base of the pooling layers without attention, which replace Keras's pooling; not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

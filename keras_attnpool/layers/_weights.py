@@ -1,4 +1,4 @@
-"""A layer's weights: kernels, biases, their initializers, and the dropout of their inputs."""
+"""Creates a layer's weights and initializers, and the dropout of its inputs."""
 
 import functools
 from typing import Any
@@ -8,18 +8,17 @@ import keras
 from keras_attnpool.types import Tensor
 
 
-class LayerWeights:
+class LayerWeights(keras.layers.Layer):  # type: ignore[misc]
     """Adds weights with the initializers and regularizers of the layer's arguments; not public."""
 
-    name: str
     dropout: float = 0.0
     seed: int | None = None
     _initializers_used = 0
 
     def _start_dropout(self) -> None:
-        """Makes the seed generator of the dropout, if any."""
+        """Creates the seed generator of the dropout, if any."""
         if self.dropout > 0:
-            # Named after the layer, because Keras would name it by a counter.
+            # It is named after the layer, because Keras would name it by a counter.
             self.seed_generator = keras.random.SeedGenerator(
                 self.seed, name=f"{self.name}_seed_generator"
             )
@@ -30,8 +29,8 @@ class LayerWeights:
         return keras.random.dropout(x, self.dropout, seed=self.seed_generator)
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
-        """A weight with the initializer and the regularizer of its kind, such as kernel or bias."""
-        return self.add_weight(  # type: ignore[attr-defined]
+        """Adds a weight with the initializer and regularizer of its kind."""
+        return self.add_weight(
             name=name,
             shape=shape,
             initializer=self._clone_initializer(
@@ -44,10 +43,10 @@ class LayerWeights:
 
     def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
         """A bias, or `None` with `use_bias=False`."""
-        return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
+        return self._add("bias", name, shape) if self.use_bias else None
 
     def _clone_initializer(self, initializer: Any) -> Any:
-        """A copy of the initializer that draws other numbers than the earlier copies.
+        """Returns a copy of the initializer that draws other numbers than the earlier copies.
 
         A Keras initializer draws the same numbers at every call, so two kernels of one shape would
         start equal. The layer's `seed` applies if the initializer has no seed.

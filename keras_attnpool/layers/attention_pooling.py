@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -15,7 +15,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class AttentionPooling(AttentionPoolingBase):
     """Pools a sequence to one vector by attention with one learned context vector.
 
-    With `hidden_dim` it is the attention of hierarchical attention networks:
+    With `hidden_dim` this is the attention of hierarchical attention networks:
 
     1. `u_t = activation(x_t W + b)`, `(batch, time, hidden_dim)`
     2. `alpha = softmax over time of u_t . context`, `(batch, time)`
@@ -25,9 +25,9 @@ class AttentionPooling(AttentionPoolingBase):
     is the attention of Zhou et al. if `output_activation="tanh"`. With `gated=True` the hidden
     layer is that of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer that computes the scores; `None` leaves it out.
@@ -35,21 +35,21 @@ class AttentionPooling(AttentionPoolingBase):
         output_activation: Activation of the pooled vector. `None` is the identity. A row without a
             kept step gives zeros with every activation.
         gated: Whether the hidden layer is multiplied by a learned gate. It needs `hidden_dim`.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the hidden kernels and the context.
-        attention_regularizer: Regularizer of the attention weights. It sees them as one head.
-        vector_regularizer: Regularizer of the pooled vectors. It sees each vector as one head.
+        attention_regularizer: Regularizer of the attention weights, which count as one head.
+        vector_regularizer: Regularizer of the pooled vectors. Each vector counts as one head.
         seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
@@ -67,12 +67,12 @@ class AttentionPooling(AttentionPoolingBase):
         `(batch, dim)`; the scores are `(batch, time)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -86,9 +86,12 @@ class AttentionPooling(AttentionPoolingBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer; `hidden/kernel`
-    `(dim, hidden_dim)`; `hidden/bias` `(hidden_dim,)`. With `gated=True` there are `gate/kernel`
-    and `gate/bias` of the same shapes.
+    Weights, by name:
+
+    - `hidden/kernel` `(dim, hidden_dim)` is W, and `hidden/bias` `(hidden_dim,)` is b.
+    - `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer.
+    - `gate/kernel` is U, in the shape of W, and `gate/bias` is b_g, in the shape of b, with
+      `gated=True`.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7
@@ -116,8 +119,7 @@ class AttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.gated and self.hidden_dim is None:
             received = {"gated": True, "hidden_dim": None}
             raise ArgumentError(
@@ -131,24 +133,16 @@ class AttentionPooling(AttentionPoolingBase):
             self._build_hidden(input_shape, self.hidden_dim, self.activation)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
-            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask), None
-            self._penalize(self.vector_regularizer, vectors, mask)
-        else:
-            logits = heads_first(self._logits(inputs))
-            vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
-            weights = ops.squeeze(weights, 1)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        vectors, weights = self._pool_scored(self._logits, inputs, call)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
             # `output_activation` may map the zeros of an empty row to other values.
-            output = zero_masked_rows(output, mask)
-        return output, weights
+            output = zero_masked_rows(output, call.mask)
+        return output, None if weights is None else ops.squeeze(weights, 1)
 
     def _logits(self, inputs: Tensor) -> Tensor:
-        """The scores `(batch, time, 1)`, in float32 at least."""
+        """Returns the scores `(batch, time, 1)`, in float32 at least."""
         hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         return ops.matmul(at_least_float32(hidden), context)

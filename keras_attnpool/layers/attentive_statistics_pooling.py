@@ -1,11 +1,11 @@
-"""Mean and standard deviation under attention, one weight per step or one per feature."""
+"""Mean and standard deviation under attention, with one weight per step or per feature."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, heads_first
+from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, Call, heads_first
 from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, statistics_of_zeroed, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -18,20 +18,21 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     With inputs `h_t` of one example:
 
     1. `e_t = V activation(W h_t + b) + k`, one score, or one score per feature with
-       `per_feature=True`. With `global_context=True` `W [h_t; m; s]` replaces `W h_t`; `m` and `s`
-       are the mean and the standard deviation of the kept steps: `m = sum_t h_t / n`, `s =
-       sqrt(max(sum_t (h_t - m)^2 / n, epsilon))`
+       `per_feature=True`
     2. `alpha = softmax over time of e`
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. This is the same number, with
-    larger rounding errors. `k` adds the same number to all steps, and the softmax cancels it. The
-    context is the same for all steps, so `W [0; m; s] + b` is computed once per row.
+    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. Their formula gives the same
+    number with larger rounding errors. `k` adds the same number to all steps, and the softmax
+    cancels it. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m = sum_t h_t /
+    n` is the mean of the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is
+    their standard deviation. `W [0; m; s] + b` is computed once per row, because it is the same for
+    all steps.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
@@ -41,23 +42,23 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
             the whole sequence (ECAPA-TDNN).
         activation: Activation of the hidden layer.
         gated: Whether the hidden layer is multiplied by a learned gate.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
-        epsilon: The smallest variance, a number > 0. Smaller variances in `sigma` and in the
-            context are set to `epsilon`, and get no gradient.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
+        epsilon: The smallest variance, a number > 0. In `sigma` and `s`, smaller variances are set
+            to `epsilon` and get no gradient.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        attention_regularizer: Regularizer of the attention weights. It sees them as one head.
-        vector_regularizer: Regularizer of the pooled vectors. It sees each vector as one head.
+        attention_regularizer: Regularizer of the attention weights, which count as one head.
+        vector_regularizer: Regularizer of the pooled vectors. Each vector counts as one head.
         seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
@@ -76,12 +77,12 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         `per_feature=True`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -94,10 +95,15 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     assert output.shape == (2, 32) and scores.shape == (2, 5)
     ```
 
-    Weights, by name: `score_kernel` `(hidden_dim, 1)`, `(hidden_dim, dim)` with `per_feature=True`,
-    V transposed; `hidden/kernel` `(dim, hidden_dim)`, W transposed, `(3 * dim, hidden_dim)`
-    with `global_context=True`; with biases `score_bias` `(1,)` or `(dim,)`, k, and `hidden/bias`
-    `(hidden_dim,)`; with `gated=True` `gate/kernel` and `gate/bias` as those of `hidden`.
+    Weights, by name:
+
+    - `hidden/kernel` `(dim, hidden_dim)`, or `(3 * dim, hidden_dim)` with `global_context=True`, is
+      W transposed.
+    - `score_kernel` `(hidden_dim, 1)`, or `(hidden_dim, dim)` with `per_feature=True`, is V
+      transposed.
+    - `hidden/bias` `(hidden_dim,)` is b. `score_bias` `(1,)`, or `(dim,)` with `per_feature=True`,
+      is k.
+    - `gate/kernel` and `gate/bias`, with `gated=True`, have the shapes of the hidden layer.
 
     Reference:
         - Okabe, Koshinaka and Shinoda, 2018, Attentive Statistics Pooling for Deep Speaker
@@ -127,8 +133,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
@@ -137,36 +142,33 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         read = (*input_shape[:2], 3 * dim if self.global_context else dim)
         self._build_scores(read, self.hidden_dim, size, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
-        if self._in_chunks(with_scores):
-            (mean, variance), weights = self._chunked_moments(inputs, mask), None
+        if call.in_chunks:
+            (mean, variance), weights = self._chunked_moments(inputs, call.mask), None
         else:
-            mean, variance, weights = self._moments(inputs, mask, training)
+            mean, variance, weights = self._moments(inputs, call)
         sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
-        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
-        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
+        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), call.mask)
+        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), call)
         return output, weights
 
-    def _moments(
-        self, inputs: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
-        """Mean and variance `(batch, dim)` under attention, and the weights."""
-        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
+    def _moments(self, inputs: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns mean and variance `(batch, dim)` under attention, and the weights."""
+        values, mask = at_least_float32(inputs), call.mask
+        kept = None if mask is None else ops.expand_dims(mask, 2)
         context = None
         if self.global_context:
             context = statistics_of_zeroed(values, mask, self.epsilon)
         logits = self._attention_logits(inputs, context)
         weights = NORMALIZERS[self.normalizer](logits, kept, axis=1)
-        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
-        used = self._apply_dropout(weights, training)
+        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), call)
+        used = self._apply_dropout(weights, call.training)
 
         def summed(x: Tensor) -> Tensor:
             if self.per_feature:
                 return ops.sum(used * x, axis=1, keepdims=True)
-            # One matrix product needs no intermediate tensor of the size of the inputs.
+            # A matrix product needs no intermediate tensor as large as the inputs.
             return ops.matmul(heads_first(used), x)
 
         mean = summed(values)
@@ -175,10 +177,10 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         return ops.squeeze(mean, 1), ops.squeeze(variance, 1), scores
 
     def _chunked_moments(self, inputs: Tensor, mask: Any) -> list[Tensor]:
-        """Mean and variance `(batch, dim)` under attention, one chunk of time after the other."""
+        """Returns mean and variance `(batch, dim)` under attention, computed chunk by chunk."""
         context = []
         if self.global_context:
-            # The moments of all kept steps are those under equal weights.
+            # Equal weights give the moments of all kept steps.
             alike = self._pool_in_chunks(
                 lambda chunk: 0 * chunk[..., :1], inputs, mask, variance=True
             )

@@ -1,4 +1,4 @@
-"""A bidirectional GRU that is right and fast on masked rows."""
+"""A bidirectional GRU that is correct and fast on masked rows."""
 
 from typing import Any
 
@@ -11,9 +11,9 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalGRU(BidirectionalBase):
-    """Encodes a sequence by two GRUs, one from each end.
+    """Encodes a sequence by two GRUs, a forward and a backward one.
 
-    For one direction with inputs `x_t`, and the gates in the order update, reset, new:
+    Each direction computes, for inputs `x_t` and with the gates in the order update, reset, new:
 
     1. `z_t = sigmoid(x_t W_z + h_{t-1} U_z + b_z)`, the share of the old state that stays
     2. `r_t = sigmoid(x_t W_r + h_{t-1} U_r + b_r)`
@@ -24,13 +24,13 @@ class BidirectionalGRU(BidirectionalBase):
 
     The recurrence is `keras.layers.GRU`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
-    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
-    float32, the layer calls PyTorch's kernel.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use these
+    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
+    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
+    with PyTorch, in float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction.
@@ -62,8 +62,8 @@ class BidirectionalGRU(BidirectionalBase):
         dtype.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -78,11 +78,15 @@ class BidirectionalGRU(BidirectionalBase):
     vector = keras_attnpool.layers.AttentionPooling(hidden_dim=8)(x)
     ```
 
-    Weights, by name: `forward/gru_cell/kernel` `(dim, 3 * units)`,
-    `forward/gru_cell/recurrent_kernel` `(units, 3 * units)`, `forward/gru_cell/bias` `(2, 3 *
-    units)`; then the same for `backward`. The gates are in the order update, reset, new. The first
-    row of the bias belongs to the inputs, the second to the states. `get_weights()` of
-    `keras.layers.Bidirectional` around `keras.layers.GRU` has the same order and the same shapes.
+    Weights, by name:
+
+    - `forward/gru_cell/kernel` `(dim, 3 * units)` multiplies the inputs.
+    - `forward/gru_cell/recurrent_kernel` `(units, 3 * units)` multiplies the states.
+    - `forward/gru_cell/bias` `(2, 3 * units)` has a row for the inputs and a row for the states.
+    - `backward` has weights of the same names and shapes.
+
+    The gates are in the order update, reset, new. `keras.layers.Bidirectional` around
+    `keras.layers.GRU` has weights of the same order and shapes.
 
     Reference:
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for
@@ -108,8 +112,7 @@ class BidirectionalGRU(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the GRUs of both directions."""

@@ -1,4 +1,4 @@
-"""A bidirectional LSTM that is right and fast on masked rows."""
+"""A bidirectional LSTM that is correct and fast on masked rows."""
 
 from typing import Any
 
@@ -11,9 +11,10 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalLSTM(BidirectionalBase):
-    """Encodes a sequence by two LSTMs, one from each end.
+    """Encodes a sequence by two LSTMs, a forward and a backward one.
 
-    For one direction with inputs `x_t`, and the gates in the order input, forget, cell, output:
+    Each direction computes, for inputs `x_t` and with the gates in the order input, forget, cell,
+    output:
 
     1. `i_t, f_t, o_t = sigmoid(x_t W + h_{t-1} U + b)`, each gate with separate weights
     2. `g_t = tanh(x_t W_g + h_{t-1} U_g + b_g)`
@@ -24,13 +25,13 @@ class BidirectionalLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
-    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
-    float32, the layer calls PyTorch's kernel.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use these
+    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
+    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
+    with PyTorch, in float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction.
@@ -63,8 +64,8 @@ class BidirectionalLSTM(BidirectionalBase):
         dtype.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -79,11 +80,15 @@ class BidirectionalLSTM(BidirectionalBase):
     vector = keras_attnpool.layers.AttentionPooling(hidden_dim=8)(x)
     ```
 
-    Weights, by name: `forward/lstm_cell/kernel` `(dim, 4 * units)`,
-    `forward/lstm_cell/recurrent_kernel` `(units, 4 * units)`, `forward/lstm_cell/bias` `(4 *
-    units,)`; then the same for `backward`. The gates are in the order input, forget, cell, output.
-    `get_weights()` of `keras.layers.Bidirectional` around `keras.layers.LSTM` has the same order
-    and the same shapes.
+    Weights, by name:
+
+    - `forward/lstm_cell/kernel` `(dim, 4 * units)` multiplies the inputs.
+    - `forward/lstm_cell/recurrent_kernel` `(units, 4 * units)` multiplies the states.
+    - `forward/lstm_cell/bias` `(4 * units,)` is the bias.
+    - `backward` has weights of the same names and shapes.
+
+    The gates are in the order input, forget, cell, output. `keras.layers.Bidirectional` around
+    `keras.layers.LSTM` has weights of the same order and shapes.
 
     Reference:
         - Hochreiter and Schmidhuber, 1997, Long Short-Term Memory; with the forget gate of Gers,
@@ -107,17 +112,14 @@ class BidirectionalLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions."""
         dim = self._feature_dim(input_shape)
-        gates = {"unit_forget_bias": self.unit_forget_bias}
-        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim, **gates)
-        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim, **gates)
+        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim)
+        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim)
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
-        return steps.read(
-            self._apply_dropout(words, training), self.forward_lstm, self.backward_lstm
-        )
+        words = self._apply_dropout(words, training)
+        return steps.read(words, self.forward_lstm, self.backward_lstm)

@@ -1,10 +1,11 @@
-"""Attention within blocks, and between them: Bi-BloSAN's unit, for long texts."""
+"""Attention within blocks and between blocks, for long texts: the layer of Bi-BloSAN."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
+from keras_attnpool.layers._attention import Call
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
 from keras_attnpool.ops._devices import constant
@@ -19,40 +20,41 @@ LARGEST_ROOT = 1290
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BlockSelfAttention(DirectionalAttentionBase):
-    """Attention of one direction within short blocks of a text, and between the blocks.
+    """Attends in one direction within short blocks of a text, and between the blocks.
 
-    This is one direction of Bi-BloSAN. With inputs `x_t` of one example, cut into blocks of `r`
-    steps:
+    The layer is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of
+    `r` steps:
 
     1. `h_t = activation(W x_t + b)`
-    2. `g_t`: attention from `h_t` to the steps of its block that `direction` allows, by steps 2 to
-       4 of `DirectionalSelfAttention`
-    3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over its steps of W_v g_t + b_v`,
-       for each feature separately
-    4. `o = DirectionalSelfAttention(v)`, from block to block, the whole layer with its gate
+    2. `g_t` is the attention of step `t` to the steps of its block that `direction` allows, by
+       steps 2 to 4 of `DirectionalSelfAttention`
+    3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over the block's steps of W_v g_t +
+       b_v`, for each feature separately
+    4. `o = DirectionalSelfAttention(v)` from block to block, with its gate
     5. `z_t = [h_t; g_t; o of the block of t]`
     6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`
     7. `output_t = G_t * F_t + (1 - G_t) * h_t`
 
-    Blocks of `r = ceil((2 n)^(1/3))` steps save memory: for a text of `n` steps it grows as
-    `n^(4/3)`. Attention between all steps needs `n^2`. `b_v` adds the same number to all steps of a
-    block, and the softmax cancels it. The layer has `b_v` because the released code has it; its
-    gradient is exactly 0.
+    Blocks of `r = ceil((2 n)^(1/3))` steps save memory. For a text of `n` steps, memory then grows
+    as `n^(4/3)`. Attention between all steps grows as `n^2`. `b_v` adds the same number to all
+    steps of a block, and the softmax cancels it. The layer has `b_v` because the released code has
+    it; its gradient is exactly 0.
 
-    Blocks begin at the first kept step. A hole keeps its place in its block. A block of padded
-    steps alone is 0. Without `block_length`, `n` is the length of the single text, from its first
-    kept step to its last. So neither the length nor the side of the padding changes a result.
+    Blocks begin at the first kept step. A hole keeps its place in its block. A block without a kept
+    step is 0. Without `block_length`, `n` is the length of each text, from the first to the last
+    kept step. So neither the length nor the side of the padding changes a result.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps a step attends to, named as in the paper: `"forward"` to earlier
-            steps and blocks, `"backward"` to later ones, `None` to all but itself.
-        block_length: Steps of a block, the paper's r, or `None` for `ceil((2 n)^(1/3))`.
+        direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
+            `"backward"` allows later steps, and `None` allows all but the step itself. The same
+            holds for blocks. The paper uses these names.
+        block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -77,16 +79,16 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Output shape:
         `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
         query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
-        blocks, blocks, units)` holds the scores between blocks, the query block first. The numbers
-        of blocks and of their steps are those that the longest text of `time` steps needs.
+        blocks, blocks, units)` holds the scores between blocks, with the query block first. Both
+        entries have room for a text of `time` steps.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -100,15 +102,19 @@ class BlockSelfAttention(DirectionalAttentionBase):
     assert scores["intra"].shape == (2, 10, 10, 10, 8) and scores["inter"].shape == (2, 10, 10, 8)
     ```
 
-    Weights, by name: `hidden/kernel` `(dim, units)`, W transposed; `source_kernel` and
-    `target_kernel` `(units, units)`, those of the scores within a block; `block_kernel`
-    `(units, units)`, W_v transposed; `fusion_kernel` and `gate_kernel` `(3 * units, units)`, W_z
-    and W_g transposed; with biases `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and
-    `gate_bias` `(units,)`; below `inter/` those of `DirectionalSelfAttention`.
+    Weights, by name:
 
-    Difference: the released code takes the block length from the padded length of a batch, and its
-    blocks attend to blocks of padding. So its result depends on the padding. The result of this
-    layer does not.
+    - `hidden/kernel` `(dim, units)` is W transposed.
+    - `source_kernel` and `target_kernel` `(units, units)` make the scores within a block.
+    - `block_kernel` `(units, units)` is W_v transposed.
+    - `fusion_kernel` and `gate_kernel` `(3 * units, units)` are W_z and W_g transposed.
+    - `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and `gate_bias` have the shape
+      `(units,)`.
+    - The names of the attention between blocks begin with `inter/`, see `DirectionalSelfAttention`.
+
+    Difference: the released code computes the block length from the padded length of a batch, and
+    its blocks attend to blocks of padding. So its result depends on the padding. The result of this
+    layer does not depend on it.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient
@@ -131,11 +137,10 @@ class BlockSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
-        """Creates the weights within a block, of the fusion, and between blocks."""
+        """Creates the weights of both attentions and of the fusion."""
         super().build(input_shape)
         units = self.units
         self.block_kernel = self._add_kernel("block_kernel", (units, units))
@@ -149,15 +154,13 @@ class BlockSelfAttention(DirectionalAttentionBase):
             direction=self.direction,
             scale=self.scale,
             activation=self.activation,
-            **self._sublayer_arguments(),
-            name="inter",
+            **self._sublayer_arguments("inter"),
         )
         self.inter.build((None, None, units))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         blocks, places = self._grid(ops.shape(inputs)[1])
+        mask = call.mask
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
             steps, filled, back = self._cut(mask, blocks, places)
@@ -167,19 +170,18 @@ class BlockSelfAttention(DirectionalAttentionBase):
             steps, filled, back = self._cut(take_steps(mask, order), blocks, places)
             steps, back = take_steps(order, steps), take_steps(back, return_order)
         units = self.units
-        # From here on, a row is a block: (batch * blocks, places, units).
-        hidden = ops.reshape(take_steps(self._values(inputs, training), steps), (-1, places, units))
-        within, intra = self._directional_attention(hidden, filled, training, with_scores)
-        # The vector of a block of padding is 0. The attention between blocks would set it to 0 as
-        # well.
-        vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
+        # From here on, each row is a block: (batch * blocks, places, units).
+        hidden = ops.reshape(take_steps(self._values(inputs, call), steps), (-1, places, units))
+        within, intra = self._directional_attention(hidden, call._replace(mask=filled))
+        # A block of padding has a zero vector already.
+        vectors = ops.reshape(self._pool(within, filled, call), (-1, blocks, units))
         some = ops.reshape(ops.any(filled, axis=1), (-1, blocks))
-        between, inter = self.inter._compute_attention(vectors, some, training, with_scores)
-        # Each filled place gets the vector of its block; nothing reads the other places.
+        between, inter = self.inter._compute_attention(vectors, call._replace(mask=some))
+        # Each filled place gets the vector of its block. The other places are never read.
         between = ops.multiply(ops.reshape(between, (-1, 1, units)), ops.expand_dims(filled, 2))
-        output = self._fuse(hidden, within, between, training)
+        output = self._fuse(hidden, within, between, call)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
-        if with_scores:
+        if call.with_scores:
             intra = ops.reshape(intra, (-1, blocks, places, places, units))
         scores = {"intra": intra, "inter": inter}
         return zero_masked(output, mask), scores
@@ -195,32 +197,33 @@ class BlockSelfAttention(DirectionalAttentionBase):
     def _grid(self, time: Any) -> tuple[Any, Any]:
         """The numbers of blocks, and of places per block, for texts of up to `time` steps.
 
-        Both are integers if `time` is an integer, else tensors: a graph may learn the length as it
-        runs.
+        Both are integers if `time` is an integer. They are tensors if a graph learns the length
+        only when it runs.
         """
         static = isinstance(time, int)
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
         if self.block_length is None:
             length = _block_length_of_int(time) if static else _block_length(time)
-            # A shorter text has shorter blocks, so it may have more of them. The number is largest
+            # A shorter text has shorter blocks, so it may have more blocks. It has the most blocks
             # if (length - 1)^3 / 2 steps are cut into blocks of length - 1.
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
         sizes = higher((time + length - 1) // length, shorter), lower(length, time)
-        # The sizes of a shape share a dtype in ONNX; those of PyTorch are int64.
+        # All sizes of a shape have one dtype in ONNX. The sizes of PyTorch are int64.
         return sizes if static else tuple(ops.cast(size, time.dtype) for size in sizes)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
         """The indices from steps to places of blocks, and back.
 
-        Returns three tensors: the step at each place `(batch, blocks * places)`, whether that step
-        is kept `(batch * blocks, places)`, and the place of each step `(batch, time)`.
+        Returns three tensors. The first is the step at each place `(batch, blocks * places)`. The
+        second tells whether this step is kept `(batch * blocks, places)`. The third is the place of
+        each step `(batch, time)`.
         """
         time, size = ops.shape(mask)[1], blocks * places
 
         def of_length(length: Tensor) -> list[Tensor]:
-            """The numbers that follow from the length of a text's blocks, `(n, 1)`."""
+            """Returns the numbers that follow from the block length of each text, `(n, 1)`."""
             length = ops.maximum(length, 1)  # a table begins with 0
             step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
             step = step + counted(0, places)
@@ -228,9 +231,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
             back = counted(0, time) // length * places + counted(0, time) % length
             return [
                 ops.reshape(ops.where(inside, step, 0), (-1, size)),
-                # A place without a step gets a number above all steps' numbers.
+                # A place without a step gets a number above the numbers of all steps.
                 ops.reshape(ops.where(inside, 1, time + 1), (-1, size)),
-                # Such a block may be missing beyond a text's end. Nothing reads its values.
+                # Such a block may lie beyond the end of a text. Its values are never read.
                 ops.minimum(back, size - 1),
             ]
 
@@ -250,29 +253,23 @@ class BlockSelfAttention(DirectionalAttentionBase):
         filled = take_steps(kept, step) >= least
         return step, ops.reshape(filled, (-1, places)), back
 
-    def _pool(self, within: Tensor, filled: Tensor, training: bool | None) -> Tensor:
+    def _pool(self, within: Tensor, filled: Tensor, call: Call) -> Tensor:
         """The vector `v` of each block; 0 for a block of padding."""
-        logits = self._product(
-            self._apply_dropout(within, training), self.block_kernel, self.block_bias
-        )
+        logits = self._dropped_product(within, call.training, self.block_kernel, self.block_bias)
         exps, total = softmax_terms(logits, filled, exact=False)
         return normalized(ops.sum(exps * within, axis=1), total)
 
-    def _fuse(
-        self, hidden: Tensor, within: Tensor, between: Tensor, training: bool | None
-    ) -> Tensor:
+    def _fuse(self, hidden: Tensor, within: Tensor, between: Tensor, call: Call) -> Tensor:
         """Steps 5 to 7."""
         every = ops.concatenate([hidden, within, between], axis=-1)
-        fusion = self._product(
-            self._apply_dropout(every, training), self.fusion_kernel, self.fusion_bias
-        )
-        gate = self._product(self._apply_dropout(every, training), self.gate_kernel, self.gate_bias)
+        fusion = self._dropped_product(every, call.training, self.fusion_kernel, self.fusion_bias)
+        gate = self._dropped_product(every, call.training, self.gate_kernel, self.gate_bias)
         gate = ops.sigmoid(gate)
         return hidden + gate * (self.activation(fusion) - hidden)
 
 
 def _block_length_of_int(length: int) -> int:
-    """The smallest `r` with `r^3 >= 2 * length`; a cube root in floats may be wrong by one."""
+    """The smallest `r` with `r^3 >= 2 * length`. (A cube root in floats may be wrong by one.)"""
     root = 1
     while root**3 < 2 * length:
         root += 1
@@ -280,8 +277,8 @@ def _block_length_of_int(length: int) -> int:
 
 
 def _block_length(lengths: Tensor) -> Tensor:
-    """`_block_length_of_int` of a tensor of integers."""
-    # The count of smaller roots starts from 0, because OpenVINO loses a 1 that is added to a sum.
+    """The same as `_block_length_of_int`, for a tensor of integers."""
+    # The count starts from 0, because OpenVINO loses a 1 that is added to a sum.
     roots = ops.arange(0, LARGEST_ROOT + 1, dtype="int32")
     smaller = roots * roots * roots < ops.maximum(2 * ops.expand_dims(lengths, -1), 1)
     return ops.sum(ops.cast(smaller, lengths.dtype), axis=-1)

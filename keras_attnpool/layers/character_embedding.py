@@ -1,4 +1,4 @@
-"""Words from their characters: a small convolution with maximum over each word."""
+"""Embeds words by their characters: a convolution, and the maximum over each word."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -10,28 +10,28 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import affine
-from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
+from keras_attnpool.ops.masking import check_mask_shape, highest_along
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # type: ignore[misc]
+class CharacterEmbedding(LayerArguments, MaskReader):
     """Embeds each word of a text by a convolution over its characters.
 
-    The character vectors of one word are `c_1 ... c_W`. They are zero at the id 0 and after the
-    last character. For each kernel size `k` and each filter:
+    A word has the character vectors `c_1 ... c_W`. The vectors of padding, the id 0, are zero. For
+    each kernel size `k` and each filter:
 
     1. `y_i = relu(K_1 c_i + K_2 c_{i+1} + ... + K_k c_{i+k-1})`
     2. `e = max over i of y_i`, over the windows that start at a character
 
-    The word's vector joins the `e` of all kernel sizes in their order. A window may reach past the
-    end of its word. So a word that is shorter than a kernel also has a vector, and padding changes
-    no result.
+    The word's vector concatenates the `e` of all kernel sizes in their order. A window may reach
+    past the end of its word. So a word that is shorter than a kernel also has a vector, and padding
+    changes no result.
 
-    Masking: the id 0 is padding. Inside a word it is a zero vector at its position, and no window
+    Masking: the id 0 is padding. Inside a word, padding counts as a zero vector, and no window
     starts there. A word without a character gives zeros. The mask of the output, `(batch, time)`,
-    keeps the words with a character. If the words have a mask, from the layers before or from
-    `mask=`, both masks are combined. A word that its mask leaves out counts as a word without
+    keeps the words with a character. If the words also have a mask, from previous layers or from
+    `mask=`, both masks are combined. A word that this mask leaves out counts as a word without
     characters.
 
     Args:
@@ -51,7 +51,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
             Ids outside `[0, num_characters)` are treated as `keras.layers.Embedding` treats them.
-        mask: Boolean or 0/1 tensor of the words `(batch, time)`, True = keep. Defaults to the
+        mask: Boolean or 0/1 tensor `(batch, time)` for the words, True = keep. Defaults to the
             inputs' Keras mask.
 
     Input shape:
@@ -64,8 +64,8 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         The words' vectors in the layer's compute dtype.
 
     Raises:
-        ValueError: For an invalid argument, ids that are not `(batch, time, word_length)` with at
-            least one character, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the ids are not `(batch, time, word_length)` with
+            at least one character, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -82,13 +82,15 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     assert not keras.ops.any(output[0, 2])
     ```
 
-    Weights, by name: `embeddings` `(num_characters, char_dim)`; for each kernel size k `kernel_k`
-    `(k, char_dim, filters)`, and with biases `bias_k` `(filters,)`: `kernel_1`, `kernel_3`,
-    `kernel_5`.
+    Weights, by name:
 
-    Difference: the official code pads a batch to its longest word. Its windows reach past the end
-    of shorter words, and not past the end of the longest. Here the windows of every word may reach
-    past its end.
+    - `embeddings` `(num_characters, char_dim)` holds the characters' vectors.
+    - `kernel_k` `(k, char_dim, filters)` for each kernel size k, such as `kernel_1` and `kernel_3`.
+    - `bias_k` `(filters,)` for each kernel size k, with `use_bias=True`.
+
+    Difference: the official code pads all words of a batch to the longest word. Its windows reach
+    past the end of shorter words, but not past the end of the longest word. Here the windows may
+    reach past the end of every word.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, sections 3.1
@@ -112,11 +114,9 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
-        self.supports_masking = True
+        super().__init__(locals())
         self.input_spec = keras.layers.InputSpec(ndim=3)
-        # Half precision holds no id above 2048 exactly, so float ids keep their dtype.
+        # Half precision rounds ids above 2048, so float ids keep their dtype.
         self.autocast = False
 
     def build(self, input_shape: Shape) -> None:
@@ -131,14 +131,12 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
             setattr(self, f"bias_{size}", self._add_bias(f"bias_{size}", (self.filters,)))
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Embeds `(batch, time, word_length)`: `(batch, time, filters * kernels)`."""
-        check_dense(inputs, self.name)
+        """Embeds `(batch, time, word_length)` as `(batch, time, filters * kernels)`."""
+        mask = self._bool_mask(inputs, mask)
         if inputs.shape[2] == 0:
             must = "have room for at least one character a word; pad empty words with 0"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
-        given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
-        self._validate_mask_once(given)
         if mask is not None:
             ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
         kept = ops.expand_dims(ops.not_equal(ids, 0), -1)
@@ -151,7 +149,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         width = ops.shape(ids)[2]
         outputs = []
         for size in self.kernel_sizes:
-            # With the characters of a window side by side, the convolution is one matrix product.
+            # If the characters of each window are joined, the convolution is one matrix product.
             windows = ops.concatenate(
                 [characters[:, :, start : start + width] for start in range(size)], axis=-1
             )
@@ -163,7 +161,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         return ops.cast(ops.concatenate(outputs, axis=-1), self.compute_dtype)
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
-        """Returns `(batch, time)`: the words with a character that the mask keeps."""
+        """Returns a mask `(batch, time)` of the kept words that have a character."""
         characters = ops.any(ops.not_equal(_whole(inputs), 0), axis=-1)
         return characters if mask is None else ops.logical_and(characters, ops.cast(mask, "bool"))
 

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -15,34 +15,35 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class ConvAttentionPooling(AttentionPoolingBase):
-    """Pools a sequence by a learned target that attends to its convolved steps.
+    """Pools a sequence by a learned target that attends to the convolved steps.
 
     For one example with inputs `E` `(time, dim)` and the learned target `T` `(filters,)`:
 
-    1. `K = elu(conv(E, W_k) + b_k)`, and V likewise, `(time, filters)`; each window spans
-       `kernel_size` steps and is centred
+    1. `K = elu(conv(E, W_k) + b_k)` and `V = elu(conv(E, W_v) + b_v)`, `(time, filters)`; each
+       window has `kernel_size` steps and is centred
     2. `a_i = softmax over time of (K_i T_i / scale)` on the i-th of `num_heads` slices of the
        features
     3. `output = [a_1 V_1; ...; a_h V_h]`, `(filters,)`
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
-    zeros at padded steps and past the ends. Padded steps have weight exactly 0, whatever values
-    they hold. A row without a kept step gives a zero vector. The output has no mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    convolutions read zeros at padded steps and past the ends. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
         num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
-        kernel_size: Steps that a window spans.
-        value_conv: Whether V is convolved. With `False`, as in the official code, V is the inputs,
+        kernel_size: Number of steps of a window.
+        value_conv: Whether V is convolved. With `False` V is the inputs, as in the official code,
             and their `dim` must be `filters`.
         activation: Activation of K and V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
-        target_initializer: Initializer of the target. With zeros the layer starts as mean pooling.
+        target_initializer: Initializer of the target. A target of zeros gives mean pooling.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels and of the target.
         attention_regularizer: Regularizer of the attention weights of each example.
@@ -64,13 +65,13 @@ class ConvAttentionPooling(AttentionPoolingBase):
         `(batch, filters)`; the scores are `(batch, num_heads, time)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, `filters` that the heads do not divide, inputs that are
-            not `(batch, time, dim)` with a known `dim`, a `dim` other than
-            `filters` with `value_conv=False`, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if `num_heads` does not divide `filters`, if the
+            inputs are not `(batch, time, dim)` with a known `dim`, if `dim` is not `filters` with
+            `value_conv=False`, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -84,9 +85,11 @@ class ConvAttentionPooling(AttentionPoolingBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `target` `(filters,)`, head after head; `key_kernel` `(kernel_size, dim,
-    filters)` and `key_bias` `(filters,)`. With `value_conv=True` there are `value_kernel` and
-    `value_bias` of the same shapes.
+    Weights, by name:
+
+    - `target` `(filters,)` is T. The entries of one head are adjacent.
+    - `key_kernel` `(kernel_size, dim, filters)` is W_k, and `key_bias` `(filters,)` is b_k.
+    - `value_kernel` and `value_bias`, with `value_conv=True`, have the same shapes.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
@@ -114,8 +117,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
@@ -132,9 +134,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
             self.value_bias = self._add_bias("value_bias", (self.filters,))
         self.target = self._add_kernel("target", (self.filters,), self.target_initializer)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         keys = self._convolve(inputs, self.key_kernel, self.key_bias, self.activation)
         values = inputs
         if self.value_conv:
@@ -142,11 +142,11 @@ class ConvAttentionPooling(AttentionPoolingBase):
         size = self.filters // self.num_heads
         scale = math.sqrt(size) if self.scale is None else self.scale
         target = ops.reshape(at_least_float32(self.target), (1, self.num_heads, 1, size)) / scale
-        # This is no matrix product: with one head TensorFlow would write it beyond its memory
-        # (docs/upstream/tensorflow-batch-matmul.md).
+        # This is not a matrix product, because with one head TensorFlow would write outside of its
+        # memory (docs/upstream/tensorflow-batch-matmul.md).
         logits = ops.sum(at_least_float32(split_heads(keys, self.num_heads)) * target, axis=-1)
         values = split_heads(values, self.num_heads)
-        vectors, weights = self._pool(values, logits, mask, training, with_scores)
+        vectors, weights = self._pool(values, logits, call)
         output = ops.reshape(vectors, (-1, self.filters))
         return output, weights
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
@@ -18,34 +18,35 @@ PARTS = ("query", "key", "value")
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class ConvMultiHeadAttention(AttentionBase):
-    """Self-attention over convolved steps, alone or as a product of two.
+    """Self-attention over convolved steps: one attention, or the product of two.
 
     For one example with inputs `E` `(time, dim)`:
 
-    1. `Q = elu(conv(E, W_q) + b_q)`, and K and V likewise, `(time, filters)`; each window spans
-       `kernel_size` steps and is centred
+    1. `Q = elu(conv(E, W_q) + b_q)`, `(time, filters)`, and K and V in the same way; each window
+       has `kernel_size` steps and is centred
     2. `head_i = softmax over keys of (Q_i K_i^T / scale) V_i` on the i-th of `num_heads` slices of
        the features; the heads are joined
     3. with `parallel=True` the result is multiplied, element by element, by a second attention. It
        has other kernels, and `tanh` in place of `elu` for V
     4. layer norm over the features of each step
 
-    A weighted mean of words cannot reverse their meaning, but a product can: the values of the
-    second attention lie in (-1, 1), so they may negate or scale the result of the first.
+    A weighted mean of words cannot reverse their meaning, but a product can. The values of the
+    second attention lie in (-1, 1), so they may negate or scale the result of the first attention.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
-    zeros at padded steps and past the ends. No query attends to a padded key. Outputs and weights
-    of padded queries are exactly 0. A hole stays a position. The output has the same mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    convolutions read zeros at padded steps and past the ends. No query attends to a padded key.
+    Outputs and weights of padded queries are exactly 0. A hole in the mask keeps its position. The
+    output has the same mask.
 
     Args:
         num_heads: Number of attention heads.
         filters: Size of Q, K, V and the output; a multiple of `num_heads`.
-        kernel_size: Steps that a window spans.
+        kernel_size: Number of steps of a window.
         parallel: Whether the layer has the second attention of step 3.
         activation: Activation of Q, K and V.
         parallel_activation: Activation of the second attention's V.
-        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square root of the
-            width of a head's queries. Eq. 1 as printed has `math.sqrt(filters)`.
+        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square root of a
+            head's width. The printed equation 1 has `math.sqrt(filters)`.
         layer_norm: Whether the layer norm of step 4 is applied. Its epsilon is 1e-6.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -70,12 +71,12 @@ class ConvMultiHeadAttention(AttentionBase):
         keys. With `parallel=True` the scores are a tuple of two such tensors, one per attention.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -90,13 +91,17 @@ class ConvMultiHeadAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `query_kernel`, `key_kernel` and `value_kernel` `(kernel_size, dim, filters)`,
-    `query_bias`, `key_bias` and `value_bias` `(filters,)`; with `parallel=True` the same names with
-    `parallel_` in front; `gamma` and `beta` `(filters,)` of the layer norm.
+    Weights, by name:
 
-    Difference: the official code normalises over steps and features together, padding included, and
+    - `query_kernel`, `key_kernel` and `value_kernel` have the shape `(kernel_size, dim, filters)`.
+    - `query_bias`, `key_bias` and `value_bias` have the shape `(filters,)`.
+    - With `parallel=True` the second attention has the same weights, named `parallel_query_kernel`
+      and so on.
+    - `gamma` and `beta` `(filters,)` belong to the layer norm.
+
+    Difference: the official code normalises over all steps and features together, with padding, and
     its convolutions read the position vectors of padded steps. Here each step is normalised
-    separately and padding is zero, so no result depends on padding.
+    separately and padding is zero. So no result depends on padding.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
@@ -122,8 +127,7 @@ class ConvMultiHeadAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
@@ -138,13 +142,12 @@ class ConvMultiHeadAttention(AttentionBase):
             self.gamma = self.add_weight(name="gamma", shape=(self.filters,), initializer="ones")
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        # LiteRT has no slices with two new axes.
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        mask = call.mask
+        # LiteRT does not support slices that add two axes.
         if mask is None:
             pairs = None
-        elif with_scores:
+        elif call.with_scores:
             queries, keys = ops.expand_dims(mask, (1, 3)), ops.expand_dims(mask, (1, 2))
             pairs = ops.logical_and(queries, keys)
         else:
@@ -154,13 +157,11 @@ class ConvMultiHeadAttention(AttentionBase):
         count = 1 + self.parallel
         if heads_together(inputs, 3 * count, self.filters):
             parts = self._project_together(inputs)
-            output, scores = self._multi_head(parts, pairs, training, with_scores)
+            output, scores = self._multi_head(parts, pairs, call)
             outputs, all_scores = ops.split(output, count, axis=2), ops.split(scores, count, axis=1)
         else:
-            found = [
-                self._multi_head(self._project(inputs, each), pairs, training, with_scores)
-                for each in range(count)
-            ]
+            each = (self._project(inputs, attention) for attention in range(count))
+            found = [self._multi_head(parts, pairs, call) for parts in each]
             outputs, all_scores = zip(*found, strict=True)
         output, scores = outputs[0], all_scores[0]
         if self.parallel:
@@ -202,7 +203,7 @@ class ConvMultiHeadAttention(AttentionBase):
         ]
 
     def _project_together(self, inputs: Tensor) -> list[Tensor]:
-        """Step 1 by one convolution: queries, keys and values of all attentions side by side."""
+        """Step 1 of all attentions by one convolution: queries, keys and values."""
         count = 1 + self.parallel
         # The order is: all queries, all keys, all values.
         weights = [self._projection(n) for part in range(3) for n in self._projections[part::3]]
@@ -212,7 +213,7 @@ class ConvMultiHeadAttention(AttentionBase):
         # Each projection has a separate axis, for activations that read all its features, such as
         # softmax.
         x = ops.reshape(x, (*ops.shape(x)[:2], len(weights), self.filters))
-        # A split, because the gradient of each slice would be a tensor of the full size.
+        # This is a split, because the gradient of each slice would be a tensor of the full size.
         query, key, value = ops.split(x, 3, axis=2)
         values = [
             self._activations(attention)[2](part)
@@ -222,16 +223,12 @@ class ConvMultiHeadAttention(AttentionBase):
         return [ops.reshape(each, (*ops.shape(x)[:2], count * self.filters)) for each in parts]
 
     def _multi_head(
-        self,
-        projected: list[Tensor],
-        pairs: Tensor | None,
-        training: bool | None,
-        with_scores: bool,
+        self, projected: list[Tensor], pairs: Tensor | None, call: Call
     ) -> tuple[Tensor, Tensor]:
         """Step 2: `(batch, time, filters)` in float32 at least, and the weights."""
         size = self.filters // self.num_heads
         query, key, value = (split_heads(x, x.shape[2] // size) for x in projected)
         scale = math.sqrt(size) if self.scale is None else self.scale
-        weights = dot_product_weights(query, key, scale, pairs, with_scores)
-        heads = ops.matmul(self._apply_dropout(weights, training), at_least_float32(value))
+        weights = dot_product_weights(query, key, scale, pairs, call.with_scores)
+        heads = ops.matmul(self._apply_dropout(weights, call.training), at_least_float32(value))
         return join_heads(heads), weights

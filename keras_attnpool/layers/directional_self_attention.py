@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool.layers._attention import Call
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
@@ -12,7 +13,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class DirectionalSelfAttention(DirectionalAttentionBase):
-    """Attends from each step to earlier or later steps, and mixes the step with the result.
+    """Attends from each step to earlier or later steps, and mixes each step with the result.
 
     With inputs `x_t` of one example, where step `j` attends to step `i`:
 
@@ -20,24 +21,25 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     2. `f_ij = scale * tanh((W_1 h_i + W_2 h_j + b_s) / scale)`, one score for each of the `units`
        features
     3. `P_ij = softmax over i of f_ij`, for each feature separately. The softmax is over the steps
-       `i < j` with `direction="forward"`, `i > j` with `"backward"`, and all but `j` with `None`
+       `i < j` with `direction="forward"`, over `i > j` with `"backward"`, and over `i != j` with
+       `None`
     4. `s_j = sum_i P_ij * h_i`, element by element
     5. `F_j = sigmoid(W_f1 h_j + W_f2 s_j + b_f)`, a `FusionGate`
     6. `output_j = F_j * h_j + (1 - F_j) * s_j`
 
-    With `"forward"` the first step has no step to attend to, so its `s_j` is 0. DiSAN joins a
-    forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
-    needs fewer for long texts.
+    With `"forward"` the first step has no step to attend to, so its `s_j` is 0. DiSAN concatenates
+    a forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
+    computes fewer scores for long texts.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
-        units: Size of the output, and of everything inside.
-        direction: Which steps a step attends to, named as in DiSAN: `"forward"` to earlier steps,
-            `"backward"` to later steps, `None` to all but itself.
+        units: Size of the output and of the hidden states.
+        direction: Which steps a step attends to. `"forward"` allows earlier steps, `"backward"`
+            allows later steps, and `None` allows all but the step itself. DiSAN uses these names.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -63,12 +65,12 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         `(batch, time, units)`; the scores are `(batch, query, key, units)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -85,15 +87,18 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     assert vector.shape == (None, 64)
     ```
 
-    Weights, by name: `hidden/kernel` `(dim, units)`, W transposed; `source_kernel` and
-    `target_kernel` `(units, units)`, W_1 and W_2 transposed; `gate/inputs_kernel` and
-    `gate/attention_kernel` `(units, units)`, W_f1 and W_f2 transposed; with biases `hidden/bias`
-    and `score_bias`, and `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias`, all
-    `(units,)`. The sum of the last three is b_f.
+    Weights, by name:
 
-    Difference: here the weights are exactly 0 for a padded step, and for a step that has no step to
-    attend to. The released code lowers all scores of such a step by a large constant, so its
-    softmax is uniform. It multiplies the result by 0 afterwards.
+    - `hidden/kernel` `(dim, units)` is W transposed, and `hidden/bias` `(units,)` is b.
+    - `source_kernel` and `target_kernel` `(units, units)` are W_1 and W_2 transposed.
+    - `score_bias` `(units,)` is b_s.
+    - `gate/inputs_kernel` and `gate/attention_kernel` `(units, units)` are W_f1 and W_f2
+      transposed.
+    - `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` have the sum b_f.
+
+    Difference: here a padded step, and a step that has no step to attend to, have weights of
+    exactly 0. The released code lowers all scores of such a step by a large constant, so its
+    softmax is uniform. Then it multiplies the result by 0.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
@@ -115,23 +120,17 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of the attention and the gate."""
         super().build(input_shape)
-        self.gate = FusionGate(**self._sublayer_arguments(), name="gate")
+        self.gate = FusionGate(**self._sublayer_arguments("gate"))
         shape = self.compute_output_shape(input_shape)
         self.gate.build(shape, shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        hidden = self._values(inputs, training)
-        attention, scores = self._directional_attention(hidden, mask, training, with_scores)
-        output, _ = self.gate._mix(hidden, attention, training)
-        return zero_masked(output, mask), scores
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        return (input_shape[0], input_shape[1], input_shape[1], self.units)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        hidden = self._values(inputs, call)
+        attention, scores = self._directional_attention(hidden, call)
+        output, _ = self.gate._mix(hidden, attention, call.training)
+        return zero_masked(output, call.mask), scores

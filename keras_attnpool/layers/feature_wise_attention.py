@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.ops.masking import (
     at_least_float32,
     max_of_zeroed,
@@ -25,13 +25,13 @@ class FeatureWiseAttention(AttentionBase):
     2. `M' = max(0, M - threshold)`
     3. `output_t = M' * x_t`
 
-    The threshold is subtracted from every weight. Features with a smaller weight become 0.
-    Untrained weights are near 0.5. So a threshold above 0.5 sets nearly all features to 0 from the
-    start, and they get no gradient.
+    Features whose weight is below the threshold become 0. Untrained weights are near 0.5. So a
+    threshold above 0.5 sets nearly all features to 0 at the start of training, and they get no
+    gradient.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Maximum and mean are
-    taken over the kept steps. Padded steps are 0 in the output, and a row without a kept step has a
-    gate of zeros. The output has the same mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Maximum
+    and mean use only the kept steps. Padded steps are 0 in the output. A row without a kept step
+    has a gate of zeros. The output has the same mask.
 
     Args:
         reduction: The hidden layer has `dim // reduction` units, at least 1.
@@ -58,12 +58,12 @@ class FeatureWiseAttention(AttentionBase):
         `(batch, time, dim)`; the scores are `(batch, dim)`, the gate after the threshold.
 
     Returns:
-        The weighted steps. With `return_attention_scores=True` a pair: the weighted steps and the
-        gate. Both are in the layer's compute dtype.
+        The weighted steps in the layer's compute dtype. `return_attention_scores=True` returns a
+        pair: the weighted steps and the gate.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -78,8 +78,10 @@ class FeatureWiseAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `hidden/kernel` `(dim, hidden)`, W1; `hidden/bias` `(hidden,)`, b1;
-    `score_kernel` `(hidden, dim)`, W2; `score_bias` `(dim,)`, b2.
+    Weights, by name:
+
+    - `hidden/kernel` `(dim, hidden)` is W1, and `hidden/bias` `(hidden,)` is b1.
+    - `score_kernel` `(hidden, dim)` is W2, and `score_bias` `(dim,)` is b2.
 
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-4
@@ -98,27 +100,24 @@ class FeatureWiseAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
         dim = self._feature_dim(input_shape)
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        logits = self._scores(max_of_zeroed(inputs, mask), mean_of_zeroed(inputs, mask))
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        logits = self._scores(max_of_zeroed(inputs, call.mask), mean_of_zeroed(inputs, call.mask))
         gate = ops.sigmoid(logits)
         if self.threshold:
             gate = ops.relu(gate - self.threshold)
-        if with_scores:
+        if call.with_scores:
             # The steps of an empty row are zero with any gate.
-            gate = zero_masked_rows(gate, mask)
-        # The gate's gradient is a sum over time, which can leave the range of float16.
-        output = at_least_float32(inputs) * ops.expand_dims(self._apply_dropout(gate, training), 1)
-        return output, gate
+            gate = zero_masked_rows(gate, call.mask)
+        # The gate's gradient is a sum over time, which can overflow float16.
+        used = self._apply_dropout(gate, call.training)
+        return at_least_float32(inputs) * ops.expand_dims(used, 1), gate
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[2])

@@ -1,4 +1,4 @@
-"""Mixes a sequence and its attention by a gate for every feature: DiSAN's fusion gate."""
+"""Mixes a sequence and its attention by a gate for every feature: the fusion gate of DiSAN."""
 
 from typing import Any
 
@@ -13,19 +13,19 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class FusionGate(FusionBase):
-    """Mixes a sequence with an attention over it, by a gate that is computed from both.
+    """Mixes a sequence with the output of an attention, by a gate that is computed from both.
 
-    With inputs `h` and attention `s`, both `(batch, time, dim)`, for each step and feature:
+    The layer computes from inputs `h` and attention `s`, both `(batch, time, dim)`:
 
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias. Its released code has these three biases, and only their sum matters.
-    The layer has all three, so that published weights fit.
+    The paper has one bias. Its released code has these three biases, of which only the sum matters.
+    The layer has all three biases, so that it can load published weights.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the gate's input features that is dropped in training, in [0, 1). The
@@ -51,12 +51,12 @@ class FusionGate(FusionBase):
         `(batch, time, dim)`; the scores are `(batch, time, dim)`.
 
     Returns:
-        The mixture. With `return_attention_scores=True` a pair: the mixture and the gate `F`, which
-        is the share of the inputs. Both are in the layer's compute dtype.
+        The mixture in the layer's compute dtype. `return_attention_scores=True` returns a pair: the
+        mixture and the gate `F`, which is the share of the inputs.
 
     Raises:
-        ValueError: For an invalid argument, tensors that are not both `(batch, time, dim)` of one
-            shape, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the tensors are not both `(batch, time, dim)` of
+            one shape, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -70,8 +70,10 @@ class FusionGate(FusionBase):
     assert output.shape == gate.shape == (2, 5, 16)
     ```
 
-    Weights, by name: `inputs_kernel` and `attention_kernel` `(dim, dim)`, W_1 and W_2 transposed;
-    with biases `inputs_bias`, `attention_bias` and `output_bias` `(dim,)`, b_1, b_2 and b_o.
+    Weights, by name:
+
+    - `inputs_kernel` and `attention_kernel` `(dim, dim)` are W_1 and W_2 transposed.
+    - `inputs_bias`, `attention_bias` and `output_bias` `(dim,)` are b_1, b_2 and b_o.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
@@ -89,12 +91,9 @@ class FusionGate(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
-    def build(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> None:
+    def build(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         """Creates both kernels and the biases."""
         self._check(inputs_shape, attention_shape)
         dim = self._feature_dim(inputs_shape)
@@ -104,7 +103,7 @@ class FusionGate(FusionBase):
         self.attention_bias = self._add_bias("attention_bias", (dim,))
         self.output_bias = self._add_bias("output_bias", (dim,))
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         attention: Tensor,
@@ -114,7 +113,7 @@ class FusionGate(FusionBase):
         inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes two tensors `(batch, time, dim)` to one."""
+        """Mixes two tensors `(batch, time, dim)` into one."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._mask_inputs(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
@@ -128,24 +127,20 @@ class FusionGate(FusionBase):
         self, inputs: Tensor, attention: Tensor, training: bool | None
     ) -> tuple[Tensor, Tensor]:
         """The mixture and the gate, in float32 at least."""
-        logits = self._product(
-            self._apply_dropout(inputs, training), self.inputs_kernel, self.inputs_bias
-        ) + self._product(
-            self._apply_dropout(attention, training), self.attention_kernel, self.attention_bias
-        )
+        logits = self._dropped_product(inputs, training, self.inputs_kernel, self.inputs_bias)
+        kernel, bias = self.attention_kernel, self.attention_bias
+        logits = logits + self._dropped_product(attention, training, kernel, bias)
         if self.use_bias:
             logits = logits + at_least_float32(self.output_bias)
         gate = ops.sigmoid(logits)
         inputs, attention = at_least_float32(inputs), at_least_float32(attention)
         return attention + gate * (inputs - attention), gate
 
-    def compute_output_shape(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
         """Returns the shape of the inputs."""
         return tuple(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         attention: Tensor,

@@ -1,4 +1,4 @@
-"""A mean over time whose power is learned, from the average to the maximum: GeM."""
+"""GeM: a mean over time with a learned power, between the average and the maximum."""
 
 import math
 from typing import Any
@@ -17,26 +17,26 @@ SMALLEST_POWER = 1e-3
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class GeneralizedMeanPooling1D(GlobalPoolingBase):
-    """Pools the kept steps of a sequence by a generalized mean, whose power is learned.
+    """Pools the kept steps of a sequence by a generalized mean with a learned power.
 
     With inputs `h_t` of one example and `n` kept steps, for each feature:
 
     `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
 
-    With `p = 1` this is the mean. With a growing `p` the output comes nearer to the maximum. All
+    With `p = 1` this is the mean. The larger `p` is, the nearer the output is to the maximum. All
     values below `epsilon` count as `epsilon` and get no gradient. So the inputs should be mostly
-    positive, such as the outputs of a ReLU. The powers are computed as logarithms relative to the
-    largest value, in float32 at least. So no power overflows or vanishes, even in half precision. A
-    learned power may become negative; the output then approaches the minimum. A power between
-    -0.001 and 0.001 counts as 0.001, which is nearly the geometric mean.
+    positive, such as the outputs of a ReLU. The layer computes the powers by logarithms, relative
+    to the largest value, in float32 at least. So no power overflows or vanishes, even in half
+    precision. If the learned power becomes negative, the output approaches the minimum. A power
+    between -0.001 and 0.001 counts as 0.001, with which the output is nearly the geometric mean.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
     Args:
-        p: The power that training starts from, a number > 0.
+        p: The initial power, a number > 0.
         per_feature: Whether each feature has a separate power. Otherwise all features share one
             power.
         epsilon: A number > 0. Smaller values count as this number.
@@ -45,7 +45,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         p_regularizer: Regularizer of the powers.
         p_constraint: Constraint of the powers.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`;
-            `trainable=False` keeps the power at `p`.
+            `trainable=False` fixes the power at `p`.
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
@@ -62,8 +62,8 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         The generalized means in the layer's compute dtype.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -78,7 +78,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     assert np.allclose(output, 5)  # the root of (1 + 49) / 2
     ```
 
-    Weights, by name: `power` `(1,)`, or `(dim,)` with `per_feature=True`: p.
+    Weights, by name: `power` `(1,)`, or `(dim,)` with `per_feature=True`, is p.
 
     Reference:
         - Radenovic, Tolias and Chum, 2018, Fine-tuning CNN Image Retrieval with No Human
@@ -97,8 +97,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         p_constraint: ConstraintLike = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the power, or one power per feature."""
@@ -116,14 +115,14 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         given = at_least_float32(self.power)
         smallest = scalar_like(SMALLEST_POWER, given)
         power = ops.where(ops.abs(given) < smallest, smallest, given)
-        # The forward pass uses the moved power; the gradient is that of the given power.
+        # The forward pass uses the moved power. The gradient is that of the given power.
         power = given + ops.stop_gradient(power - given)
         values = at_least_float32(inputs)
         logs = power * ops.log(ops.maximum(values, scalar_like(self.epsilon, values)))
         if mask is not None:
             some = ops.any(mask, axis=1, keepdims=True)
-            # A row without a kept step keeps all its zeros. Its result is finite, and replaced at
-            # the end.
+            # A row without a kept step keeps all its zeros. Its finite result is replaced at the
+            # end.
             mask = ops.equal(mask, some)
             logs = ops.where(ops.expand_dims(mask, 2), logs, scalar_like(-math.inf, logs))
         largest = ops.stop_gradient(highest_along(logs, 1))

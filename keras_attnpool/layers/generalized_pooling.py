@@ -1,4 +1,4 @@
-"""Generalized Pooling: several heads, each with an attention weight for every feature."""
+"""Generalized Pooling: several heads, each with one attention weight per step and feature."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
@@ -18,16 +18,17 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class GeneralizedPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per head, with one attention weight per step and feature.
 
-    With inputs `H` `(time, dim)` of one example and each head `i`:
+    Each head `i` computes from the inputs `H` `(time, dim)` of one example:
 
     1. `A_i = softmax over time of (W2_i activation(W1_i H^T + b1_i) + b2_i)^T`, `(time, dim)`: each
        column is normalised separately
-    2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`, laid out head after head
+    2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`; the output is `[v_1; v_2; ...]`
 
     Special cases are mean pooling (W2 = 0), max pooling (scores that grow with the features), and
     attention with one weight per step (equal columns of scores). `per_feature=False` is the last
-    case: W2_i has one row, and `A_i` is `(time,)`. With `activation="tanh"`, no biases and one W1
-    for all heads, it equals `StructuredSelfAttentionPooling`.
+    case: W2_i has one row, and `A_i` is `(time,)`. This case equals
+    `StructuredSelfAttentionPooling` with `activation="tanh"`, without biases, and with the same W1
+    for all heads.
 
     b2 adds the same number to all steps of a column, and the softmax cancels it. The layer has `b2`
     because the paper has it; its gradient is exactly 0.
@@ -36,9 +37,9 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I. The paper uses 5.
@@ -46,18 +47,19 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         per_feature: Whether each feature has separate weights. Otherwise all features share one
             weight per step.
         activation: Activation of the hidden layers.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
-        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
+            dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
-        kernel_initializer: Initializer of both kernels. Each head is drawn separately.
+        kernel_initializer: Initializer of both kernels. Each head gets separate initial values.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of both kernels. A `HeadRegularizer` of this package applies
             to W1 alone, as in eq. 7.
@@ -82,12 +84,12 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         are `(batch, num_heads, time, dim)`, or `(batch, num_heads, time)` with `per_feature=False`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -100,10 +102,14 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     assert output.shape == (2, 48) and scores.shape == (2, 3, 5, 16)
     ```
 
-    Weights, by name, head after head: `hidden_kernel` `(heads, dim, hidden_dim)`, each W1
-    transposed; `score_kernel` `(heads, hidden_dim, dim)`, each W2 transposed, `(heads, hidden_dim,
-    1)` with `per_feature=False`; with biases `hidden_bias` `(heads, hidden_dim)` and `score_bias`
-    `(heads, dim)`, `(heads, 1)` with `per_feature=False`.
+    Weights, by name:
+
+    - `hidden_kernel` `(heads, dim, hidden_dim)` is the transposed W1 of each head.
+    - `hidden_bias` `(heads, hidden_dim)` is the b1 of each head.
+    - `score_kernel` `(heads, hidden_dim, dim)` is the transposed W2 of each head.
+    - `score_bias` `(heads, dim)` is the b2 of each head.
+    - With `per_feature=False`, `score_kernel` is `(heads, hidden_dim, 1)` and `score_bias` is
+      `(heads, 1)`.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 4-6
@@ -131,8 +137,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the stacked kernels and biases of the heads."""
@@ -150,10 +155,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
         self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        # A ReLU has no upper bound, so the products can leave the range of float16.
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        # A ReLU has no upper bound, so the products can overflow float16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         inputs = ops.cast(inputs, dtype)
         stacks = [self.hidden_kernel, self.score_kernel]
@@ -162,33 +165,30 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         stacks = [ops.cast(stack, dtype) for stack in stacks]
         width = max(self.hidden_dim, self.score_kernel.shape[2])
         together = heads_together(inputs, self.num_heads, width)
-        if self._in_chunks(with_scores):
+        if call.in_chunks:
             weights = None
             vectors = chunked_softmax_pooling(
                 self._logits,
                 stacks,
                 inputs,
-                mask,
+                call.mask,
                 self.chunk_size or 0,
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
-            self._penalize(self.vector_regularizer, vectors, mask)
+            self._penalize(self.vector_regularizer, vectors, call)
         elif not self.per_feature:
             if together:
                 logits = ops.squeeze(self._logits(inputs, *stacks), -1)
             else:
                 logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
-            vectors, weights = self._pool(inputs, heads_first(logits), mask, training, with_scores)
+            vectors, weights = self._pool(inputs, heads_first(logits), call)
         elif together:
             hidden_kernel, score_kernel, *hidden_bias = stacks
             hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
-            vectors, weights = self._pool_per_feature_at_once(
-                inputs, hidden, score_kernel, mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature_at_once(inputs, hidden, score_kernel, call)
         else:
-            vectors, weights = self._pool_per_feature(
-                inputs, self._head_logits(inputs, *stacks), mask, training, with_scores
-            )
+            heads = self._head_logits(inputs, *stacks)
+            vectors, weights = self._pool_per_feature(inputs, heads, call)
         if self.use_bias:
             # The softmax over time cancels this bias, but its gradient must exist: without one,
             # Keras warns that the weight is not trained.
@@ -202,7 +202,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     def _logits(
         self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor
     ) -> Tensor:
-        """The logits `(batch, time, heads, dim or 1)` of the heads that the weights belong to."""
+        """The logits `(batch, time, heads, dim or 1)` of the heads whose weights are given."""
         hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
         return at_least_float32(ops.einsum("bthe,hed->bthd", hidden, score_kernel))
 

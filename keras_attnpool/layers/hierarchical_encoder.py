@@ -1,4 +1,4 @@
-"""A sentence encoder over every sentence of every document."""
+"""Applies a sentence encoder to every sentence of every document."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
-from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked
+from keras_attnpool.ops.masking import _as_bool, check_dense, zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 SENTENCES, DOCUMENTS = "sentences_", "documents"
@@ -20,44 +20,45 @@ SENTENCES, DOCUMENTS = "sentences_", "documents"
 class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     """Applies a layer or model for sentences to each sentence of a batch of documents.
 
-    The encoder gets the sentences of all documents as one batch. Each result goes to the place of
+    The encoder gets the sentences of all documents as one batch. Each result is put in the place of
     its sentence:
 
-    1. `v_i = encoder(sentence i)`, for every sentence with a word
-    2. `output[b, s] = v` of the s-th sentence of document b, and zeros where document b has no such
+    1. `v_i = encoder(sentence i)` for every sentence that has a word
+    2. `output[b, s]` is the `v` of sentence s of document b, or zeros if document b has no such
        sentence
 
     The result for a document does not depend on the other documents or on padding. There are two
     kinds of input:
 
     - Padded: a tensor `(batch, sentences, words)` of ids, or `(batch, sentences, words, dim)` of
-      features with their mask. An eager call, and so every call in PyTorch, computes only the
-      sentences that have words. A compiled function (TensorFlow, JAX, `torch.compile`) also
-      computes the empty sentences and drops their results. In the losses that the encoder adds, an
-      empty sentence counts as a sentence of one word.
+      features with their mask. An eager call computes only the sentences that have words. A
+      compiled function (TensorFlow, JAX, `torch.compile`) also computes the empty sentences and
+      drops their results. In the losses that the encoder adds, an empty sentence counts as a
+      sentence of one word.
     - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`. The
       arrays `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their
-      features `(rows, words, dim)`. Short sentences are in narrow arrays and long ones in wide
-      arrays. The array `"documents"` `(batch, sentences)` holds the place of each sentence: 1 + its
-      row, counted through all arrays, or 0 for no sentence. This saves most of the padding on every
-      backend.
+      features `(rows, words, dim)`. Short sentences are in narrow arrays, and long sentences are in
+      wide arrays. This saves most of the padding on every backend. The array `"documents"` `(batch,
+      sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows of all
+      arrays are numbered together, from 1.
 
-    Masking: the integer id 0 is padding. If the words have a mask, from the layers before or from
+    Masking: the integer id 0 is padding. If the words have a mask, from previous layers or from
     `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and zero
     gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the sentences
-    with a kept word. If the encoder has several outputs, the first output has this mask; in a
-    dictionary, the first by name.
+    with a kept word. If the encoder has several outputs, the first output has this mask. In a
+    dictionary of outputs, this is the first by name.
 
     Args:
-        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences `(rows, words[,
-            dim])` to one tensor `(rows, ...)` or a structure of such tensors. For features it is
-            called with `mask=`, so it must have that argument.
+        encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,
+            words[, dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are
+            passed with `mask=`, so the encoder must then accept this argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: One of the two kinds of input. Ids may also be floats with whole values.
-        mask: Boolean or 0/1 tensor of the words, True = keep: `(batch, sentences, words)`, or for
-            packed inputs a dictionary of `(rows, words)`. Defaults to the inputs' Keras mask.
+        inputs: One of the two kinds of input. Ids may also be floats with integer values.
+        mask: Boolean or 0/1 tensor `(batch, sentences, words)`, True = keep the word. For packed
+            inputs it is a dictionary of tensors `(rows, words)`. Defaults to the inputs' Keras
+            mask.
         training: Passed on to the encoder.
 
     Input shape:
@@ -68,12 +69,12 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `(batch, sentences, ...)` for each output `(rows, ...)` of the encoder.
 
     Returns:
-        The encoder's result, with the axis of the rows split into documents and sentences.
+        The encoder's result. Its first axis is split into documents and sentences.
 
     Raises:
-        ValueError: If `encoder` is no Keras layer, if the inputs have another rank, if a dictionary
-            has no sentences or documents, or if a mask does not fit or holds other values than 0
-            and 1.
+        ValueError: If `encoder` is not a Keras layer, if the inputs have another rank, if a
+            dictionary has no sentences or no documents, or if the mask has another shape or other
+            values than 0 and 1.
 
     Example:
 
@@ -91,7 +92,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     model = keras.Model(documents, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights: those of the encoder.
+    Weights: the layer has only the weights of the encoder.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification
@@ -106,13 +107,13 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             raise ArgumentError("encoder", must, {"encoder": encoder}, "HierarchicalEncoder")
         self.encoder = encoder
         self.supports_masking = True
-        # Half precision holds no id above 2048 exactly. The encoder casts features.
+        # Half precision rounds ids above 2048. The encoder casts features.
         self.autocast = False
 
     def build(self, input_shape: Any) -> None:
         """Builds the encoder for one batch of sentences."""
-        # This check comes before the encoder's, whose message would name inputs that the user never
-        # made.
+        # This check precedes the encoder's check, whose message would name inputs that the user
+        # never passed.
         packed = isinstance(input_shape, dict)
         for shape, _ in self._pairs(input_shape, None):
             self._check(shape, None, packed)
@@ -120,7 +121,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self.encoder.build(self._rows_shape(input_shape))
 
     def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
-        """Encodes every sentence: `(batch, sentences, ...)`."""
+        """Encodes every sentence to `(batch, sentences, ...)`."""
         groups = self._groups(inputs, mask)
         if isinstance(inputs, dict):
             places = _where_any_word(groups, ops.cast(inputs[DOCUMENTS], "int32"))
@@ -131,7 +132,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return keras.tree.map_structure(lambda *parts: _placed(parts, places), *encoded)
 
     def compute_mask(self, inputs: Any, mask: Any = None) -> Tensor | None:
-        """Returns `(batch, sentences)`: the sentences with a kept word."""
+        """Returns a mask `(batch, sentences)` of the sentences that have a kept word."""
         groups = self._groups(inputs, mask)
         if isinstance(inputs, dict):
             places = ops.cast(inputs[DOCUMENTS], "int32")
@@ -167,7 +168,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "HierarchicalEncoder":
-        """Makes a layer with a new encoder."""
+        """Creates a layer with a new encoder from its config."""
         # This layer's `build` builds the encoder, so its weights keep their paths.
         fresh = {key: x for key, x in config["encoder"].items() if key != "build_config"}
         encoder = keras.saving.deserialize_keras_object(fresh)
@@ -203,11 +204,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         for words, words_mask in self._pairs(inputs, mask):
             check_dense(words, self.name)
             words = ops.convert_to_tensor(words)
-            kept = None
-            if words_mask is not None:
-                check_mask_values(words_mask, self.name, wait=False)
-                self._validate_mask_once(words_mask)
-                kept = ops.cast(words_mask, "bool")
+            kept = _as_bool(words_mask, self.name, kind="layer ")
+            self._validate_mask_once(words_mask)
             self._check(words.shape, kept, packed)
             axes = 3 - packed
             if _are_ids(words, axes):
@@ -225,9 +223,8 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _encode(self, rows: Tensor, kept: Tensor | None) -> Any:
         """The encoder's outputs for the sentences.
 
-        An empty sentence gets a single word, and its result is dropped. Without that word, an
-        encoder that divides by the number of words would spoil the gradients of the other
-        sentences.
+        An empty sentence gets a single word, and its result is dropped. Without this word, an
+        encoder that divides by the number of words would give NaN gradients for all sentences.
         """
         if kept is None:
             return self.encoder(rows)
@@ -265,7 +262,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
 
 def _are_ids(words: Tensor, word_axes: int) -> bool:
-    """Whether the last axes are ids of words, or integer ids of characters, and not features."""
+    """Whether the last axes are ids of words or integer ids of characters, not features."""
     integers = keras.backend.standardize_dtype(words.dtype).startswith(("int", "uint"))
     return len(words.shape) == word_axes or integers
 
@@ -276,7 +273,7 @@ def _places_shape(input_shape: Any) -> Shape:
 
 
 def _where_any_word(groups: list[tuple[Tensor, Tensor | None]], places: Tensor) -> Tensor:
-    """The numbers of packed sentences, 0 for those without a kept word."""
+    """The numbers of the packed sentences, 0 for sentences without a kept word."""
     if all(kept is None for _, kept in groups):
         return places
     rows = [
@@ -290,9 +287,10 @@ def _where_any_word(groups: list[tuple[Tensor, Tensor | None]], places: Tensor) 
 def _as_rows(
     words: Tensor, kept: Tensor | None
 ) -> tuple[list[tuple[Tensor, Tensor | None]], Tensor]:
-    """Padded documents as one batch of sentences, and the sentences' places `(batch, sentences)`.
+    """Turns padded documents into one batch of sentences, and returns their places.
 
-    Sentences without a word are left out if they are known before the computation.
+    The places are `(batch, sentences)`. Sentences without a word are left out if they are known
+    before the computation.
     """
     shape = ops.shape(words)
     rows = ops.reshape(words, (-1, *shape[2:]))
@@ -312,10 +310,10 @@ def _as_rows(
 
 
 def _placed(parts: Any, places: Tensor) -> Tensor:
-    """The sentence of each place `(batch, sentences, ...)`, and zeros for the number 0."""
+    """Puts each sentence in its place `(batch, sentences, ...)`, and zeros for the number 0."""
     rows = ops.concatenate(parts, axis=0) if len(parts) > 1 else parts[0]
     zeros_first = ops.pad(rows, [(1, 0)] + [(0, 0)] * (len(rows.shape) - 1))
     if torch_traces():
-        # `ops.take` would call `ravel`, which prevents PyTorch's exports.
+        # `ops.take` would call `ravel`, which PyTorch cannot export.
         return zeros_first[places]
     return ops.take(zeros_first, places, axis=0)

@@ -17,18 +17,19 @@ class LastPooling1D(GlobalPoolingBase):
 
     Padding may be at the end, in front or in holes.
 
-    After a bidirectional layer, the last step holds two states: a forward state that has read all
-    steps, and a backward state that has read this step alone. `bidirectional=True` takes the last
-    state of both directions. These are the first half of the features at the last kept step, and
-    the second half at the first kept step.
+    After a bidirectional layer, the last step holds a forward state that has read all steps, and a
+    backward state that has read only this step. `bidirectional=True` takes the final state of both
+    directions: the first half of the features at the last kept step, and the second half of the
+    features at the first kept step.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
     Args:
-        bidirectional: Whether the features are forward states followed by as many backward states.
+        bidirectional: Whether the first half of the features are forward states, and the second
+            half are backward states.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
@@ -47,8 +48,8 @@ class LastPooling1D(GlobalPoolingBase):
         The last kept steps in the layer's compute dtype.
 
     Raises:
-        ValueError: For inputs that are not `(batch, time, dim)` with a known `dim`, a `dim` that is
-            odd with `bidirectional=True`, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If the inputs are not `(batch, time, dim)` with a known `dim`, if `dim` is odd
+            with `bidirectional=True`, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -70,11 +71,10 @@ class LastPooling1D(GlobalPoolingBase):
     def __init__(
         self, *, bidirectional: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
-        """Fixes the feature dimension, which two directions must share evenly."""
+        """Fixes the feature dimension, which must be even for two directions."""
         dim = self._feature_dim(input_shape)
         if self.bidirectional and dim % 2:
             must = "have an even last dimension, the states of both directions"

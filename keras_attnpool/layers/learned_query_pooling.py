@@ -1,4 +1,4 @@
-"""Learned queries attend to the sequence with several heads: MAP heads, PMA, probes; folded."""
+"""Learned queries attend to the sequence with several heads: MAP heads, PMA and probes."""
 
 import math
 from typing import Any
@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
@@ -19,64 +19,67 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class LearnedQueryPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per learned query, by multi-head attention.
 
-    SigLIP (MAP head), CoCa and V-JEPA pool this way, and so does PMA for sets. With inputs `x_t` of
-    one example, query `s_j`, and head `h` of size `d = key_dim`:
+    SigLIP (MAP head), CoCa and V-JEPA pool this way, and PMA pools sets this way. With inputs `x_t`
+    of one example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
     2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`
     3. `o_jh = sum_t a_jht v_th`
     4. `y_j = W_o [o_j1; ...; o_jH] + b_o`, plus `s_j` with `residual=True`
-    5. with `feedforward_dim`: `y_j + FF(norm(y_j))`, and with `normalize_first=False` `norm(z_j +
-       FF(z_j))`, `z_j = norm(y_j)`; `FF` has one hidden layer
+    5. with `feedforward_dim`: `y_j + FF(norm(y_j))`. With `normalize_first=False` it is `norm(z_j +
+       FF(z_j))`, where `z_j = norm(y_j)`. `FF` has one hidden layer
 
-    The queries do not depend on the sequence, so keys and values need not be computed: `a_jh =
-    softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t`, plus
-    the bias. For few queries this order takes fewer multiplications, and the layer uses it. For
-    many queries the layer computes keys and values. The result is the same. Keys have no bias,
-    because it would add the same number to all scores of a head, and the softmax would cancel it.
+    The queries do not depend on the sequence, so the same result needs no keys and values: `a_jh =
+    softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t +
+    b_v[h]`. The layer uses these formulas for few queries, because they take fewer multiplications.
+    For many queries it computes keys and values. Keys have no bias, because a bias would add the
+    same number to all scores of a head, and the softmax would cancel this number.
 
-    With `key_projection=False` each head has a separate query, which is as wide as the inputs. Step
-    2 is then `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False`
-    step 4 is `y_j = [o_j1; ...; o_jH]`. Both options with `num_heads=M` and `use_bias=False` make
-    the efficient probe of `M` queries. It has `dim^2 + M dim` weights.
+    With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
+    softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
+    [o_j1; ...; o_jH]`. If both options are `False`, `num_heads=M` and `use_bias=False` give the
+    efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
-        num_queries: Number of learned queries. PMA calls them seeds; SigLIP calls its one query the
-            probe.
+        num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
+            and calls it the probe.
         num_heads: Number of attention heads.
-        key_dim: Size of each head. `None` is `dim // num_heads`; `num_heads` must then divide
+        key_dim: Size of each head. `None` is `dim // num_heads`, and `num_heads` must then divide
             `dim`.
-        key_projection: Whether queries and inputs are projected before they are compared. `False`
-            leaves out both projections, and each head learns its own query.
+        key_projection: Whether queries and inputs are projected before the scores are computed.
+            With `False` neither is projected, and each head learns its own query.
         output_projection: Whether the joined heads are projected to `dim` features. With `False`
             the output has `num_heads * key_dim` features.
-        residual: Whether each query is added to its result (PMA). It needs `key_projection`.
+        residual: Whether each query is added to its result (PMA). `residual=True` needs
+            `key_projection=True`.
         feedforward_dim: Size of the hidden layer of step 5, or `None` to leave the step out.
-        normalize_first: `True`: a layer norm precedes the feedforward network (SigLIP). `False`: a
-            layer norm follows the attention, and another the feedforward network (PMA; needs
-            `feedforward_dim`).
+        normalize_first: Whether a layer norm precedes the feedforward network (SigLIP). With
+            `False` one layer norm follows the attention, and another follows the feedforward
+            network (PMA). `False` needs `feedforward_dim`.
         activation: Activation of the feedforward network's hidden layer.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
-        flatten: `True`: the output is `(batch, num_queries * dim)`; `False`: `(batch, num_queries,
-            dim)`. With `output_projection=False` `num_heads * key_dim` replaces `dim`.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
+        flatten: Whether the output is `(batch, num_queries * dim)`. Otherwise it is `(batch,
+            num_queries, dim)`. With `output_projection=False`, `num_heads * key_dim` replaces
+            `dim`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
-        use_bias: Whether queries, values, output and feedforward network have biases.
+        use_bias: Whether the queries, the values, the output and the feedforward network have
+            biases.
         kernel_initializer: Initializer of the queries and the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the queries and the kernels.
-        attention_regularizer: Regularizer of the attention weights of each example. It sees
-            `num_queries * num_heads` heads.
+        attention_regularizer: Regularizer of the attention weights of each example, as `num_queries
+            * num_heads` heads.
         vector_regularizer: Regularizer of the vectors of each example, one per query.
         seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
@@ -93,16 +96,16 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     Output shape:
         `(batch, num_queries * dim)`, or `(batch, num_queries, dim)` with `flatten=False`. With
-        `output_projection=False` `num_heads * key_dim` replaces `dim`. The scores are `(batch,
+        `output_projection=False`, `num_heads * key_dim` replaces `dim`. The scores are `(batch,
         num_queries, num_heads, time)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -115,15 +118,22 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     assert output.shape == (3, 32) and scores.shape == (3, 2, 4, 5)
     ```
 
-    Weights, by name: `queries` `(num_queries, dim)`, or `(num_queries, num_heads, dim)` with
-    `key_projection=False`; `query_kernel`, `key_kernel` and `value_kernel` `(dim, heads *
-    key_dim)`, head after head; `output_kernel` `(heads * key_dim, dim)`; with biases `query_bias`
-    and `value_bias` `(heads * key_dim,)`, `output_bias` `(dim,)`; with `feedforward_dim`
-    `hidden/kernel` `(dim, feedforward_dim)`, `hidden/bias` `(feedforward_dim,)`,
-    `feedforward_kernel` `(feedforward_dim, dim)`, `feedforward_bias` `(dim,)`, `gamma` and `beta`
-    `(dim,)`; with `normalize_first=False` also `output_gamma` and `output_beta` `(dim,)`.
-    `key_projection=False` leaves out `query_kernel`, `query_bias` and `key_kernel`;
-    `output_projection=False` leaves out `output_kernel` and `output_bias`.
+    Weights, by name:
+
+    - `queries` `(num_queries, dim)`, or `(num_queries, num_heads, dim)` with
+      `key_projection=False`.
+    - `query_kernel` and `key_kernel` `(dim, heads * key_dim)`, and `query_bias` `(heads *
+      key_dim,)`, with `key_projection=True`. The columns of one head are adjacent.
+    - `value_kernel` `(dim, heads * key_dim)` and `value_bias` `(heads * key_dim,)`.
+    - `output_kernel` `(heads * key_dim, dim)` and `output_bias` `(dim,)`, with
+      `output_projection=True`.
+    - `hidden/kernel` `(dim, feedforward_dim)` and `hidden/bias` `(feedforward_dim,)`, with
+      `feedforward_dim`.
+    - `feedforward_kernel` `(feedforward_dim, dim)` and `feedforward_bias` `(dim,)`, with
+      `feedforward_dim`.
+    - `gamma` and `beta` `(dim,)` of the layer norm, with `feedforward_dim`.
+    - `output_gamma` and `output_beta` `(dim,)` of the second layer norm, with
+      `normalize_first=False`.
 
     Reference:
         - Lee et al., 2019, Set Transformer: pooling by multihead attention, eq. 6-7 and 11
@@ -157,15 +167,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.feedforward_dim is None and not self.normalize_first:
             received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
             raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
         if self.residual and not self.key_projection:
             received = {"residual": True, "key_projection": False}
-            must = "be False without `key_projection`: each head has a query of its own"
+            must = "be False without `key_projection`: each head then has a separate query"
             raise ArgumentError("residual", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
@@ -182,14 +191,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
                 must = "be left out without `output_projection`, unless the heads have as many "
                 must += f"features as the inputs: num_heads * key_dim = {width}, not {dim}"
                 raise ArgumentError(name, must, {name: value, "key_dim": self.key_dim}, self)
-        # The numbers of multiplications per step and head, folded and not folded.
+        # Multiplications per step and head, without and with keys and values.
         self._folds = 2 * self.num_queries * dim < 2 * size * (dim + self.num_queries)
         if self.key_projection:
             self.queries = self._add_kernel("queries", (self.num_queries, dim))
             self.query_kernel = self._add_kernel("query_kernel", (dim, width))
             self.key_kernel = self._add_kernel("key_kernel", (dim, width))
         else:
-            # The queries are drawn as rows; otherwise they would count as places of a convolution.
+            # The queries are drawn as the rows of a matrix. Otherwise the initializer would treat
+            # their axis as that of a convolution.
             draw = self._clone_initializer(self.kernel_initializer)
             rows = (self.num_queries * self.num_heads, dim)
             self.queries = self._add_kernel(
@@ -216,20 +226,18 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
         self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         queries = at_least_float32(self.queries)
-        if self._in_chunks(with_scores):
-            vectors, weights = self._chunked_head_vectors(inputs, queries, mask), None
+        if call.in_chunks:
+            vectors, weights = self._chunked_head_vectors(inputs, queries, call.mask), None
         else:
             inputs = at_least_float32(inputs)
             logits = self._head_logits(inputs, queries)
-            weights, used = self._normalize_heads(logits, mask, training)
+            weights, used = self._normalize_heads(logits, call)
             vectors = self._head_vectors(inputs, used)
-        # Rows without a batch axis: TensorFlow computes the gradient of a kernel that batches share
-        # for each example first.
+        # The rows have no batch axis: otherwise TensorFlow computes the gradient of the shared
+        # kernel for each example first.
         vectors = ops.reshape(vectors, (-1, self.num_heads * self._size))
         if self.output_projection:
             vectors = affine(vectors, self.output_kernel, self.output_bias)
@@ -238,12 +246,12 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             vectors = vectors + queries
         if self.feedforward_dim is not None:
             vectors = self._feed_forward(vectors)
-        vectors = zero_masked_rows(vectors, mask)
-        self._penalize(self.vector_regularizer, vectors, mask)
+        vectors = zero_masked_rows(vectors, call.mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return self._merge_heads(vectors), weights
 
     def _folded_queries(self, queries: Tensor) -> Tensor:
-        """The kernel `(dim, queries * heads)` that makes scores of the inputs."""
+        """The kernel `(dim, queries * heads)` that computes scores from the inputs."""
         if self.key_projection:
             kernel = ops.einsum(
                 "jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel")
@@ -260,7 +268,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
         """The scores `(batch, queries, heads, time)`."""
         if self._folds or not self.key_projection:
-            # Rows without a batch axis, as in `_compute_attention`; for an einsum JAX would
+            # The rows have no batch axis, as in `_compute_attention`. For an einsum JAX would
             # transpose the inputs.
             rows = ops.reshape(inputs, (-1, inputs.shape[2]))
             logits = affine(rows, self._folded_queries(queries))
@@ -270,7 +278,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("jhd,bthd->bjht", self._asked(queries), keys)
 
     def _head_vectors(self, inputs: Tensor, used: Tensor) -> Tensor:
-        """The heads' sums of values, `(batch, queries, heads, size)`."""
+        """The heads' weighted sums of values, `(batch, queries, heads, size)`."""
         if self._folds:
             sums = ops.einsum("bjht,btf->bjhf", used, inputs)
             # After dropout the sum of the weights may differ from 1.
@@ -281,7 +289,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("bjht,bthd->bjhd", used, values)
 
     def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
-        """`_head_vectors`, one chunk of time after the other; folded for any number of queries."""
+        """`_head_vectors`, one chunk of time after the other, without keys and values."""
         kernel = self._folded_queries(queries)
 
         def score(chunk: Tensor, kernel: Tensor) -> Tensor:
@@ -294,20 +302,18 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     def _project(self, sums: Tensor, total: Any) -> Tensor:
         """The heads' sums of values from the sums of inputs; `total` is the sum of the weights."""
-        # One product per head, of the rows of all examples and queries.
+        # Each head has one product for the rows of all examples and queries.
         rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
         heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
         shape = (-1, self.num_queries, self.num_heads, self._size)
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), shape)
         return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
-    def _normalize_heads(
-        self, logits: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor]:
+    def _normalize_heads(self, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
         """`_normalize` of logits `(batch, queries, heads, time)`."""
         shape = (-1, *logits.shape[1:3], ops.shape(logits)[3])
         flat = ops.reshape(logits, (-1, shape[1] * shape[2], shape[3]))
-        weights, used = self._normalize(flat, mask, training)
+        weights, used = self._normalize(flat, call)
         return ops.reshape(weights, shape), ops.reshape(used, shape)
 
     def _feed_forward(self, vectors: Tensor) -> Tensor:
@@ -340,7 +346,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, queries * dim)`, or `(batch, queries, dim)` with `flatten=False`.
 
-        With `output_projection=False` `num_heads * key_dim` replaces `dim`.
+        With `output_projection=False`, `num_heads * key_dim` replaces `dim`.
         """
         batch, time, dim = input_shape
         if not self.output_projection and self.key_dim is not None:

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError, Validator, is_shape
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -19,46 +19,47 @@ CONTEXT = Validator(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class LowRankAttentionPooling(MultiHeadPoolingBase):
-    """Pools a sequence to several vectors: a context queries it through a low-rank bilinear form.
+    """Pools a sequence to several vectors by low-rank bilinear attention with a context.
 
     For one example with inputs `h_t` `(dim,)` and a context `c` `(context_dim,)`:
 
     1. `u_t = tanh(W h_t + b)`, or `u_t = h_t` with `use_hidden=False`
-    2. `f_t = (P^T c) * (Q^T u_t)`, `(heads,)`; with `rank` k > 1 both factors have `heads * k`
-       entries, and each head sums its k products
-    3. `f_t = l2(activation(f_t))`, with the norm over the heads of one token
+    2. `f_t = (P^T c) * (Q^T u_t)`, `(heads,)`; with `rank=k` both factors have `heads * k` entries,
+       and each head adds its k products
+    3. `f_t = l2(activation(f_t))`: each token's scores are divided by their norm over the heads
     4. `A = softmax over time of f`, `(heads, time)`
-    5. `S = A H`, `(heads, dim)`, laid out head after head
+    5. `S = A H`, `(heads, dim)`; the output joins the heads' vectors
 
-    Each head has `(context_dim + dim) * rank` parameters. After the l2 step every score is in [-1,
-    1]. So no weight is more than `e^2` (7.4) times another weight of its head, and the result for a
-    long text is almost the mean. `learn_scale=True` multiplies the scores of each head by a learned
-    number (our addition, off by default). `num_heads=1` leaves out the l2 step, because it would
-    turn every score into +-1 without a gradient.
+    Each head has `(context_dim + dim) * rank` parameters. After the l2 norm every score is in [-1,
+    1]. So no weight of a head is more than `e^2` (7.4) times another, and the result for a long
+    text is almost the mean. `learn_scale=True` multiplies the scores of each head by a learned
+    number. This option is our addition, and it is off by default. With `num_heads=1` the layer
+    leaves out the l2 norm, because every score would become 1 or -1, without a gradient.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: The context of a call without `context=`: `"mean"`, the masked mean of the inputs
-            of each row, or `"learned"`, one learned vector for all rows.
+        context: The context if the call has no `context=`. `"mean"` is the masked mean of the
+            inputs of each row. `"learned"` is one learned vector for all rows.
         use_hidden: Whether the layer has the hidden layer of step 1.
-        l2_normalize: Whether the l2 norm of step 3 is taken.
+        l2_normalize: Whether step 3 divides by the l2 norm.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
-        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
+            dim)`.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias. P and Q have no bias.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
             and standard deviation 0.1.
         bias_initializer: Initializer of b. `None` is the same normal distribution.
-        scale_initializer: Initializer of the learned scale. With `"ones"` training starts from the
+        scale_initializer: Initializer of the learned scale. With `"ones"`, training starts from the
             paper's scores.
         kernel_regularizer: Regularizer of W, P, Q and the learned context.
         attention_regularizer: Regularizer of the attention weights of each example (19a:
@@ -72,9 +73,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         inputs: Float tensor `(batch, time, dim)`.
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
-        context: Keyword argument only. Float tensor `(batch, context_dim)`, such as the mean of the
-            word embeddings; not allowed with `context="learned"`. Defaults to the constructor's
-            `context`. The first call fixes `context_dim`.
+        context: Float tensor `(batch, context_dim)`, such as the mean of the word embeddings, as a
+            keyword argument. This argument is not allowed with `context="learned"`. Defaults to the
+            constructor's `context`. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 
@@ -86,13 +87,13 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         are `(batch, num_heads, time)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, a context that is not floats `(batch, context_dim)`, or a mask that is not
-            `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the context is not a float tensor `(batch, context_dim)`, or if the mask
+            has another shape or other values than 0 and 1.
 
     Example:
 
@@ -108,10 +109,13 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: `context_kernel` `(context_dim, heads * rank)` is P, and `token_kernel`
-    `(dim, heads * rank)` is Q; the columns of one head stand together. `hidden/kernel` `(dim, dim)`
-    is W, and `hidden/bias` `(dim,)` is b. `context="learned"` adds `context` `(dim,)`, and
-    `learn_scale=True` adds `scale` `(heads,)`.
+    Weights, by name:
+
+    - `context_kernel` `(context_dim, heads * rank)` is P. The columns of one head are adjacent.
+    - `token_kernel` `(dim, heads * rank)` is Q. The columns of one head are adjacent.
+    - `hidden/kernel` `(dim, dim)` is W, and `hidden/bias` `(dim,)` is b.
+    - `context` `(dim,)` is the learned context, with `context="learned"`.
+    - `scale` `(heads,)` multiplies the scores, with `learn_scale=True`.
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
@@ -146,8 +150,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             bias_initializer = keras.initializers.RandomNormal(stddev=0.1)
         if hidden_initializer is None:
             hidden_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), context=CONTEXT)
+        super().__init__(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and the weights of the options."""
@@ -163,9 +166,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if self.learn_scale:
             self.scale = self._add("scale", "scale", (self.num_heads,))
         if self.use_hidden:
-            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, self.hidden_initializer)
+            own = {"kernel_initializer": self._clone_initializer(self.hidden_initializer)}
+            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, **own)
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
@@ -181,7 +185,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
         logits = heads_first(self._scores(inputs, context, mask))
-        vectors, weights = self._pool(inputs, logits, mask, training, return_attention_scores)
+        call = Call(mask, training, return_attention_scores)
+        vectors, weights = self._pool(inputs, logits, call)
         return self._output(self._merge_heads(vectors), weights, return_attention_scores)
 
     def compute_output_shape(
@@ -190,7 +195,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
         return super().compute_output_shape(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
@@ -208,7 +213,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def _check_context(
         self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None
     ) -> None:
-        """Refuses a mask in place of the context, and a context in place of the mask."""
+        """Raises an error if mask and context are mixed up."""
         if context is None:
             # `layer(x, context)` passes the context as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
@@ -254,7 +259,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             self._context(inputs, context, mask), at_least_float32(self.context_kernel)
         )
         kernel = at_least_float32(self.token_kernel)
-        # The context is folded into one projection of the tokens, and never tiled over time.
+        # One projection of the tokens contains the context, which is never repeated over time.
         if self.rank == 1:
             scores = ops.matmul(tokens, kernel) * ops.expand_dims(query, 1)
         else:
@@ -275,5 +280,5 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:
             return mean_of_zeroed(inputs, mask)
-        # The context of an empty row may be NaN, and would reach the gradients.
+        # The context of an empty row may be NaN, which would reach the gradients.
         return zero_masked_rows(at_least_float32(context), mask)

@@ -1,4 +1,4 @@
-"""Average over time that sees kept steps only."""
+"""Averages the kept steps over time."""
 
 from typing import Any
 
@@ -14,16 +14,16 @@ from keras_attnpool.types import Tensor
 class MaskedAveragePooling1D(GlobalPoolingBase):
     """Averages the kept steps of a sequence.
 
-    It differs from `keras.layers.GlobalAveragePooling1D` in two points: padding never changes the
-    result, and the sum is computed in float32 at least.
+    Unlike in `keras.layers.GlobalAveragePooling1D`, padding never changes the result, and the sum
+    is computed in float32 at least.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
     Args:
-        position_weighted: Whether the n-th kept step counts n times. This suits decoders, because
+        position_weighted: Whether the n-th kept step has the weight n. This suits decoders, because
             their later states have read more tokens.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
@@ -43,8 +43,8 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
         The averages in the layer's compute dtype.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -67,8 +67,7 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     def __init__(
         self, *, position_weighted: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         if not self.position_weighted:

@@ -1,11 +1,11 @@
-"""Attention with a weight for every feature: the source2token pooling of DiSAN and MPSAN."""
+"""Attention with one weight per step and feature: the source2token pooling of DiSAN and MPSAN."""
 
 from typing import Any
 
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -21,24 +21,24 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     2. `p_t = softmax over time of e_t`, for each feature separately
     3. `output = sum_t p_t * u_t`, element by element
 
-    DiSAN calls this source2token attention, and MPSAN pools by it. It is `GeneralizedPooling` with
-    one head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The
-    layer has `b_b` because the papers have it; its gradient is exactly 0.
+    DiSAN calls this source2token attention, and MPSAN uses it too. The layer equals
+    `GeneralizedPooling` with one head and an ELU. `b_b` adds the same number to all steps, and the
+    softmax cancels it. The layer has `b_b` because the papers have it; its gradient is exactly 0.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
-        hidden_dim: Size of the hidden layer. `None` is the size of the inputs, as in the papers.
+        hidden_dim: Size of the hidden layer. `None` is `dim`, as in the papers.
         activation: Activation of the hidden layer.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -64,12 +64,12 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         `(batch, dim)`; the scores are `(batch, time, dim)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -82,9 +82,11 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     assert output.shape == (2, 16) and scores.shape == (2, 5, 16)
     ```
 
-    Weights, by name: `score_kernel` `(hidden_dim, dim)`, W_b transposed; `hidden/kernel` `(dim,
-    hidden_dim)`, W_a transposed; with biases `score_bias` `(dim,)` and `hidden/bias`
-    `(hidden_dim,)`.
+    Weights, by name:
+
+    - `hidden/kernel` `(dim, hidden_dim)` is W_a transposed, and `hidden/bias` `(hidden_dim,)` is
+      b_a.
+    - `score_kernel` `(hidden_dim, dim)` is W_b transposed, and `score_bias` `(dim,)` is b_b.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language
@@ -112,35 +114,28 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim or dim, dim, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        if call.in_chunks:
             features = (1, inputs.shape[2])
-            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask, features), None
-            self._penalize(self.vector_regularizer, vectors, mask)
+            vectors, weights = self._pool_in_chunks(self._logits, inputs, call.mask, features), None
+            self._penalize(self.vector_regularizer, vectors, call)
         elif heads_together(inputs, 1, inputs.shape[2]):
             hidden = ops.expand_dims(at_least_float32(self.hidden(inputs)), 2)
             kernel = at_least_float32(self.score_kernel)[None]
-            vectors, weights = self._pool_per_feature_at_once(
-                inputs, hidden, kernel, mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature_at_once(inputs, hidden, kernel, call)
         else:
-            vectors, weights = self._pool_per_feature(
-                inputs, [self._logits(inputs)], mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature(inputs, [self._logits(inputs)], call)
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
-            # The bias needs a gradient, even a zero one: without it, Keras warns that the weight is
-            # not trained.
+            # The bias needs a gradient, although it is zero. Without a gradient, Keras warns that
+            # the weight is not trained.
             output = output + 0 * at_least_float32(self.score_bias)
         scores = None if weights is None else ops.squeeze(weights, 1)
         return output, scores

@@ -1,4 +1,4 @@
-"""The names of layers, what a name or a configuration stands for, and what a layer is."""
+"""Finds layers by name or configuration, and tells which layers have attention scores."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._attention import AttentionBase
 from keras_attnpool.types import LayerLike
 
-# The name of a layer's class or a function that makes a part of a model, and the sizes for it.
+# The name of a layer's class, or a function that makes a part of a model, and its sizes.
 Maker = tuple[str | Callable[..., Any], dict[str, Any]]
 
 POOLINGS: dict[str, Maker] = {
@@ -47,16 +47,17 @@ ENCODERS: dict[str, Maker] = {
 def get(identifier: LayerLike) -> keras.layers.Layer:
     """Retrieves a layer by its name, as `keras.optimizers.get` retrieves an optimizer.
 
-    Poolings have the names `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
+    These are the names of poolings: `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
     `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
     `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`, `"generalized_scalar"`,
-    `"multi_dim"`, `"target"` and `"sequential"`; encoders `"gru"`, `"lstm"`, `"stacked_lstm"`,
-    `"positions"` and `"conv_attention"`. A hyphen may stand for an underscore.
+    `"multi_dim"`, `"target"` and `"sequential"`. The names of encoders are `"gru"`, `"lstm"`,
+    `"stacked_lstm"`, `"positions"` and `"conv_attention"`. A name may have hyphens instead of
+    underscores.
 
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
-            `keras.layers`. Or a configuration `{"class_name": a name, "config": arguments}`; its
-            arguments replace the sizes that the name stands for. Or the result of
+            `keras.layers`. A configuration `{"class_name": name, "config": arguments}` is also
+            allowed; its arguments replace the defaults of the name. So is the result of
             `keras.saving.serialize_keras_object` for a layer. A layer is returned unchanged.
 
     Returns:
@@ -89,7 +90,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
 
 def identifiers(names: Iterable[str]) -> str:
-    """The identifiers that messages list for layers with these short names."""
+    """Lists the identifiers of layers with these short names, for messages."""
     return (
         f"one of {tuple(names)}, the class name of a layer, a config "
         "{'class_name': one of these, 'config': its arguments}, or a keras layer"
@@ -97,7 +98,7 @@ def identifiers(names: Iterable[str]) -> str:
 
 
 def is_attention_layer(layer: Any) -> bool:
-    """Whether an object is a layer of this package with attention scores.
+    """Returns whether an object is a layer of this package with attention scores.
 
     Args:
         layer: Anything.
@@ -126,14 +127,14 @@ def resolve(
     """The class or function for a name or a configuration, and the arguments for it.
 
     Args:
-        identifier: Identifier as in `get`, but no layer and no whole configuration.
+        identifier: Identifier as in `get`, except a layer and a whole configuration.
         names: Meaning of each short name.
 
     Returns:
         The class or function that makes the layer, and its arguments.
 
     Raises:
-        ValueError: For anything that is no known name or configuration.
+        ValueError: If the identifier is not a known name or configuration.
     """
     given = {}
     if isinstance(identifier, dict) and identifier.keys() <= {"class_name", "config"}:

@@ -1,4 +1,4 @@
-"""How two vectors match: the features of the Generalized Pooling paper's pair classifier."""
+"""Joins two vectors to the features of the Generalized Pooling paper's pair classifier."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,7 +12,7 @@ from keras_attnpool.types import Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class PairMatching(keras.layers.Layer):  # type: ignore[misc]
-    """Joins the vectors of two texts with their distance and their product.
+    """Joins the vectors of two texts, their absolute difference and their product.
 
     `v = [a; b; |a - b|; a * b]`, feature by feature.
 
@@ -32,7 +32,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         `(batch, 4 * dim)`.
 
     Returns:
-        The four parts one after the other, in the layer's compute dtype.
+        The four parts, in this order, in the layer's compute dtype.
 
     Raises:
         ValueError: Unless the call gets exactly two tensors `(batch, dim)` of one shape.

@@ -1,5 +1,6 @@
-"""Mixes several attentions and the tokens, feature by feature: MPSAN's position fusion."""
+"""Mixes several attentions and the tokens, feature by feature: the position fusion of MPSAN."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,20 +15,19 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class PositionFusion(FusionBase):
-    """Mixes several attentions over a text with its tokens, by weights computed from the tokens.
+    """Mixes several attentions over a text with the tokens, by weights computed from the tokens.
 
-    With attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`, for each step and
-    feature:
+    The layer computes from attentions `s_1 ... s_k` and tokens `w`, all `(batch, time, dim)`:
 
     1. `a_1, ..., a_{k+1} = softmax over the k + 1 sources of W_P w + b_P`
     2. `output = a_1 * s_1 + ... + a_k * s_k + a_{k+1} * w`
 
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
-    without any attention still keeps its word.
+    whose attentions are zero still keeps its token.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the tokens' features that is dropped in training before the weights are
@@ -50,17 +50,17 @@ class PositionFusion(FusionBase):
         `k + 1` shapes `(batch, time, dim)`; batch and time may be `None`.
 
     Output shape:
-        `(batch, time, dim)`; the scores are `(batch, time, k + 1, dim)`, sources in the order
-        given, the tokens last.
+        `(batch, time, dim)`; the scores are `(batch, time, k + 1, dim)`, with the tokens as the
+        last source.
 
     Returns:
-        The mixture. With `return_attention_scores=True` a pair: the mixture and its weights. Both
-        are in the layer's compute dtype.
+        The mixture in the layer's compute dtype. `return_attention_scores=True` returns a pair: the
+        mixture and its weights.
 
     Raises:
-        ValueError: For an invalid argument, no attention, tensors that are not all
-            `(batch, time, dim)` of one shape, another number of attentions than the layer was
-            built for, or a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if there is no attention, if the tensors are not all
+            `(batch, time, dim)` of one shape, if the number of attentions changes after the first
+            call, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -76,11 +76,13 @@ class PositionFusion(FusionBase):
     assert fused.shape == (None, None, 32)
     ```
 
-    Weights, by name: `kernel` `(dim, (k + 1) * dim)`, W_P transposed, source after source; `bias`
-    `((k + 1) * dim,)`, b_P.
+    Weights, by name:
 
-    Difference: the paper prints `b_P` with a column for each position, so its layer would fit one
-    length only. Its released code has a vector, as here, and a second vector without effect.
+    - `kernel` `(dim, (k + 1) * dim)` is W_P transposed. The columns of one source are adjacent.
+    - `bias` `((k + 1) * dim,)` is b_P.
+
+    Difference: in the paper `b_P` has a column for each position, so that layer could read only one
+    length. The released code has a vector, as here, and a second vector without effect.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
@@ -98,20 +100,17 @@ class PositionFusion(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
-    def build(  # type: ignore[override]
-        self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()
-    ) -> None:
-        """Creates W_P and b_P for as many sources as there are."""
+    def build(self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()) -> None:
+        """Creates W_P and b_P for the given number of sources."""
         self._check(attentions_shape, tokens_shape)
         dim = self._feature_dim(tokens_shape, "tokens")
         size = (len(attentions_shape) + 1) * dim
         self.kernel = self._add_kernel("kernel", (dim, size))
         self.bias = self._add_bias("bias", (size,))
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         attentions: Sequence[Tensor],
         tokens: Tensor,
@@ -121,17 +120,14 @@ class PositionFusion(FusionBase):
         attentions_mask: Sequence[Tensor | None] | None = None,
         tokens_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
+        """Mixes `k + 1` tensors `(batch, time, dim)` into one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
-        # Source by source: a softmax over a middle axis is slow on some backends.
+        logits = self._dropped_product(tokens, training, self.kernel, self.bias)
+        # This goes source by source, because a softmax over a middle axis is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
-        highest = logits[0]
-        for other in logits[1:]:
-            highest = ops.maximum(highest, other)
-        highest = ops.stop_gradient(highest)
+        highest = ops.stop_gradient(functools.reduce(ops.maximum, logits))
         exps = [ops.exp(logit - highest) for logit in logits]
         total = sum(exps)
         # Every source is 0 at padded steps, and so is their mixture.
@@ -145,13 +141,11 @@ class PositionFusion(FusionBase):
         """Returns the mask of the attentions: the output has the same steps."""
         return self._mask(None, mask)
 
-    def compute_output_shape(  # type: ignore[override]
-        self, attentions_shape: Any, tokens_shape: Shape
-    ) -> Shape:
+    def compute_output_shape(self, attentions_shape: Any, tokens_shape: Shape) -> Shape:
         """Returns the shape of the tokens."""
         return tuple(tokens_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         attentions: Sequence[Tensor],
         tokens: Tensor,

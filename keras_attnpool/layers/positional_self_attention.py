@@ -1,4 +1,4 @@
-"""Self-attention under position masks: windows, directions and distances, as in MPSAN."""
+"""Self-attention with position masks (windows, directions and distances), as in MPSAN."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -6,23 +6,22 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
-from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class PositionalSelfAttention(SequenceAttentionBase):
-    """Each step becomes a weighted sum of the steps that its position lets it attend to.
+    """Self-attention in which a step's position decides which steps it attends to.
 
     With inputs `w_t` of one example, where step `j` attends to step `i`:
 
     1. `h_t = activation(W_h w_t + b_h)`
-    2. `f_ij = score_activation((U h_i + V h_j + b) / scale)`, one score, or one for each of the
-       `units` features with `per_feature=True`; times `scale` again with `rescale_scores=True`
+    2. `f_ij = score_activation((U h_i + V h_j + b) / scale)`, one score, or `units` scores with
+       `per_feature=True`. With `rescale_scores=True` the result is multiplied by `scale`
     3. `p_ij = softmax over i of (f_ij + M_ij)`
     4. `output_j = sum_i p_ij h_i`
 
@@ -36,30 +35,30 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     A step that may attend to no kept step has a zero vector and zero weights. Examples are the
     first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
-    With a faraway mask, time and memory grow with `m * time`. Otherwise they grow with `time^2`, or
-    with `time^2 * units` if each feature has a score.
+    With a faraway mask, time and memory grow with `m * time`. Otherwise time and memory grow with
+    `time^2`, or with `time^2 * units` if each feature has a score.
 
-    ELU, the default score activation, is linear for positive sums. For these sums `V h_j` adds the
-    same number to all scores of a step, and the softmax cancels it. This follows from the paper's
-    equations.
+    ELU, the default score activation, is linear for positive values. For positive values, `V h_j`
+    therefore adds the same number to all scores of a step, and the softmax cancels this number,
+    also in the paper.
 
-    A hole in the mask stays a position and counts in distances.
+    A hole in the mask counts as a position in distances.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output, the paper's d_h.
-        positions: The names of the masks that are added, a tuple.
+        positions: Tuple of the names of the position masks.
         scale: Divisor of the scores, the paper's c.
         per_feature: Whether each feature has a separate score.
         activation: Activation of step 1.
         score_activation: Activation of the scores.
         rescale_scores: Whether the activated scores are multiplied by `scale`. With
-            `score_activation="tanh"` they then lie between -scale and scale, as in DiSAN and in
-            MPSAN's published code.
+            `score_activation="tanh"` the scores then lie between -scale and scale, as in DiSAN and
+            in MPSAN's published code.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
             vectors that are summed and mixed keep all features.
         use_bias: Whether the layer has biases.
@@ -74,8 +73,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
         training: Whether dropout is on.
-        return_attention_scores: Whether to return `(output, scores)`. The scores are `time^2`
-            numbers, even with a faraway mask.
+        return_attention_scores: Whether to return `(output, scores)`. The scores have `time^2`
+            entries, even with a faraway mask.
 
     Input shape:
         `(batch, time, dim)`; batch and time may be `None`.
@@ -85,12 +84,12 @@ class PositionalSelfAttention(SequenceAttentionBase):
         `per_feature=True`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -106,9 +105,12 @@ class PositionalSelfAttention(SequenceAttentionBase):
     assert near.shape == before.shape == (None, None, 32)
     ```
 
-    Weights, by name: `hidden/kernel` `(dim, units)`, W_h transposed; `source_kernel` and
-    `target_kernel` `(units, 1)`, or `(units, units)` with `per_feature=True`, U and V transposed;
-    with biases `hidden/bias` `(units,)` and `score_bias` `(1,)`, or `(units,)`.
+    Weights, by name:
+
+    - `hidden/kernel` `(dim, units)` is W_h transposed, and `hidden/bias` `(units,)` is b_h.
+    - `source_kernel` and `target_kernel` `(units, 1)` are U and V transposed, and `score_bias`
+      `(1,)` is b.
+    - With `per_feature=True`, `units` replaces 1 in these shapes.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
@@ -133,16 +135,15 @@ class PositionalSelfAttention(SequenceAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._relation = parse_positions(positions, type(self).__name__)
-        self._store_arguments(locals())
+        relation = parse_positions(positions, type(self).__name__)
+        super().__init__(locals())
+        self._relation = relation
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        values = at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
-        hidden = self._apply_dropout(values, training)
-        # The division and the bias come before the sums, because there are far more sums.
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        values = self._values(inputs, call)
+        hidden = self._apply_dropout(values, call.training)
+        # The terms are divided, and the bias is added, before the sums, because there are far more
+        # sums.
         source = affine(hidden, self.source_kernel) / self.scale
         target = affine(hidden, self.target_kernel, self.score_bias) / self.scale
         offsets = self._relation.offsets
@@ -154,8 +155,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 self._score,
                 offsets,
                 self._relation.offset_penalties,
-                mask,
-                with_scores,
+                call.mask,
+                call.with_scores,
             )
         else:
             output, scores = additive_attention(
@@ -163,9 +164,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 target,
                 values,
                 self._score,
-                mask,
+                call.mask,
                 *self._relation.tables(values),
-                with_scores,
+                call.with_scores,
             )
         # The scores of one feature have no axis of features.
         if scores is not None and self.per_feature and self.units == 1:
@@ -175,8 +176,3 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _score(self, x: Tensor) -> Tensor:
         x = self.score_activation(x)
         return x * self.scale if self.rescale_scores else x
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        batch, time, _ = input_shape
-        shape = (batch, time, time)
-        return (*shape, self.units) if self.per_feature else shape

@@ -1,4 +1,4 @@
-"""Sequential attention (SAM): features first, then tokens, or the other way round."""
+"""Sequential attention (SAM): feature-wise and token-wise attention, in either order."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import Validator
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -26,24 +26,25 @@ ORDER = Validator(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class SequentialAttention(AttentionBase):
-    """Weighs the features of a sequence and then its tokens, behind an encoder.
+    """Weights the features of an encoded sequence, and then its tokens, or in reverse order.
 
-    It applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The last part
-    gives the output. The output is one vector if that part weighs the tokens and `pooled=True`;
-    otherwise it is the weighted steps.
+    The layer applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The
+    output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
+    steps.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use it.
-    Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
+    parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
         order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
         reduction: Divisor of the sizes of both hidden layers, see `FeatureWiseAttention` and
             `TokenWiseAttention`.
-        threshold: The paper's delta, in [0, 1], subtracted from the weight of every feature.
-        mode: `"dense"` or `"pointwise"`, the kind of the tokens' network. `"dense"` needs a known
-            length.
-        hidden_dim: Hidden units of the tokens' network. `None` takes the default of `mode`.
-        pooled: Whether the tokens' part sums the steps if it comes last.
+        threshold: Number in [0, 1] that is subtracted from the weight of every feature, the paper's
+            delta.
+        mode: Kind of the network of the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
+            needs a known length.
+        hidden_dim: Hidden units of the token-wise attention. `None` takes the default of `mode`.
+        pooled: Whether token-wise attention sums the steps, if it comes last.
         dropout: Share of the weights of each part that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
@@ -63,17 +64,17 @@ class SequentialAttention(AttentionBase):
         `(batch, time, dim)`; batch may be `None`. In pointwise mode time may be `None` as well.
 
     Output shape:
-        `(batch, dim)` if the last part weighs the tokens and pools, else `(batch, time, dim)`.
+        `(batch, dim)` if the tokens come last and `pooled=True`, else `(batch, time, dim)`.
 
     Returns:
-        The output. With `return_attention_scores=True` a pair: the output, and a dictionary with
-        the weights of each part: `"feature"` `(batch, dim)`, the gate after the threshold, and
-        `"token"` `(batch, time)`.
+        The output. `return_attention_scores=True` returns a pair: the output and a dictionary. Its
+        entry `"feature"` `(batch, dim)` is the gate after the threshold. Its entry `"token"`
+        `(batch, time)` holds the weights of the steps.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -87,7 +88,7 @@ class SequentialAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: those of the two layers, below `feature/` and `token/`.
+    Weights, by name: the names of both layers' weights, with `feature/` or `token/` in front.
 
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-6
@@ -110,13 +111,12 @@ class SequentialAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), mode=MODES, order=ORDER)
-        # The kernels' initializers are cloned first, then the biases', so that no two parts share a
-        # seed.
+        super().__init__(locals(), mode=MODES, order=ORDER)
+        # The initializers of the kernels are cloned before those of the biases, so that no two
+        # parts share a seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
-        # The states of the parts' dropout are made here and named after both.
+        # This creates the states of the parts' dropout, named after the layer and the part.
         with keras.name_scope(self.name):
             # Each layer is an attribute, for Flax NNX: docs/upstream/keras-nnx-lists.md. The
             # attributes come after the property in the alphabet, so that files keep the property's
@@ -137,14 +137,11 @@ class SequentialAttention(AttentionBase):
         for part in self.parts:
             part.build(input_shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        self._check_length(inputs.shape)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             # The output of a part is 0 at padding, so the next part does not mask it again.
-            output, scores[name] = part._compute_attention(output, mask, training, with_scores)
+            output, scores[name] = part._compute_attention(output, call)
             output = ops.cast(output, self.compute_dtype)
         return output, scores
 
@@ -162,29 +159,22 @@ class SequentialAttention(AttentionBase):
             for name, part in zip(self.order, self.parts, strict=True)
         }
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self._check_length(inputs.shape)
-        super()._check_mask(inputs, mask)
-
-    def _check_length(self, input_shape: Shape) -> None:
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
         for part in self.parts:
-            if isinstance(part, TokenWiseAttention):
-                part.check_length(input_shape, self)
+            part._check_steps(inputs, mask, self)
 
     def _part(
         self, index: int, kernel_initializer: Any, bias_initializer: Any
     ) -> FeatureWiseAttention | TokenWiseAttention:
-        """The layer at a place in the order, with separate initial values."""
-        common = {
-            "reduction": self.reduction,
-            "dropout": self.dropout,
-            "kernel_initializer": kernel_initializer,
-            "bias_initializer": bias_initializer,
-            **self._sublayer_kwargs(),
-            "seed": None if self.seed is None else (self.seed + index) % 2**31,
-            "dtype": self._inner_policy(),
-            "name": self.order[index],
-        }
+        """Creates the layer for one place in the order, with separate initial values."""
+        common = self._sublayer_kwargs(
+            self.order[index],
+            reduction=self.reduction,
+            dropout=self.dropout,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            seed=None if self.seed is None else (self.seed + index) % 2**31,
+        )
         if self.order[index] == "feature":
             return FeatureWiseAttention(threshold=self.threshold, **common)
         last = index == len(self.order) - 1

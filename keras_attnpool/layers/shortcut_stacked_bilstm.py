@@ -1,4 +1,4 @@
-"""Stacked bidirectional LSTMs, each of which reads the words again."""
+"""Stacked bidirectional LSTMs with shortcuts: every layer also reads the words."""
 
 from typing import Any
 
@@ -16,31 +16,31 @@ SHORTCUTS = ("full", "per_direction", "none")
 class ShortcutStackedBiLSTM(BidirectionalBase):
     """Encodes a sequence by a stack of bidirectional LSTMs, with shortcuts.
 
-    With inputs `e_t`, the lowest layer reads `e_t`. Layer `l` above it, with `shortcut="full"`:
+    The lowest layer reads the inputs `e_t`. With `shortcut="full"`, layer `l` above it computes:
 
     1. `f_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], f_{t-1}^l)`, forward
     2. `b_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], b_{t+1}^l)`, backward
     3. `h_t^l = [f_t^l; b_t^l]`; the output is `h_t` of the highest layer
 
-    With `shortcut="per_direction"` each direction reads the states of the same direction only: step
+    With `shortcut="per_direction"` each direction reads only the states of the same direction: step
     1 reads `[e_t; f_t^{l-1}]`, and step 2 reads `[e_t; b_t^{l-1}]`. With `shortcut="none"` both
-    steps read `[f_t^{l-1}; b_t^{l-1}]`: a plain stack of bidirectional LSTMs.
+    steps read `[f_t^{l-1}; b_t^{l-1}]`, as in a plain stack of bidirectional LSTMs.
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels read rows without a mask. To use them,
-    the layer moves the kept steps of each row to its front. On CPUs with JAX and TensorFlow the
-    steps stay where they are, because a mask costs less than moving them. On CPUs with PyTorch, in
-    float32, the layer calls PyTorch's kernel.
+    The output has the same mask. The backends' fast kernels read rows without a mask. To use these
+    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
+    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
+    with PyTorch, in float32, the layer calls PyTorch's kernel.
 
     Args:
         units: Size of the state of one direction, the paper's d.
         num_layers: Number of layers, the paper's L.
-        shortcut: `"full"`, the wiring of the official code, `"per_direction"`, the paper's
-            equations as printed, or `"none"`.
+        shortcut: `"full"` as in the official code, `"per_direction"` as in the printed equations,
+            or `"none"`.
         merge_mode: How the directions of the highest layer are joined, `"concat"` or `"sum"`.
         dropout: Share of each layer's inputs that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -70,8 +70,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         dtype.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -86,13 +86,18 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     vector = keras_attnpool.layers.MaskedMaxPooling1D()(x)
     ```
 
-    Weights, by name, for the layers n = 1, 2 ... from below: `forward_n/lstm_cell/kernel` `(dim of
-    its input, 4 * units)`, `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`,
-    `forward_n/lstm_cell/bias` `(4 * units,)`; then the same for `backward_n`. The gates are in the
-    order input, forget, cell, output.
+    Weights, by name, for the layers n = 1, 2 ... from the lowest to the highest:
 
-    Difference: in the earlier shortcut-stacked LSTMs of Nie and Bansal, a layer reads the states of
-    all layers below it. In the paper, it reads the words and the states of the layer just below.
+    - `forward_n/lstm_cell/kernel` `(dim of the layer's input, 4 * units)`.
+    - `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`.
+    - `forward_n/lstm_cell/bias` `(4 * units,)`.
+    - `backward_n` has weights of the same names and shapes.
+
+    The gates are in the order input, forget, cell, output.
+
+    Difference: in the earlier shortcut-stacked LSTMs of Nie and Bansal, a layer reads the words and
+    the states of all layers below. In the paper and here, it reads the words and the states of only
+    the layer below.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3
@@ -117,8 +122,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), shortcut=SHORTCUTS)
+        super().__init__(locals(), shortcut=SHORTCUTS)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""
@@ -130,16 +134,17 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         # come after the properties in the alphabet, so that files keep the properties' names.
         for direction in ("forward", "backward"):
             for n, d in enumerate(dims, 1):
-                setattr(self, f"{direction}_lstms_{n}", self._lstm(f"{direction}_{n}", d))
+                lstm = self._recurrent(keras.layers.LSTM, f"{direction}_{n}", d)
+                setattr(self, f"{direction}_lstms_{n}", lstm)
 
     @property
     def forward_lstms(self) -> list[keras.layers.LSTM]:
-        """The LSTMs of the forward direction, from below."""
+        """The LSTMs of the forward direction, from the lowest."""
         return [getattr(self, f"forward_lstms_{n}") for n in range(1, self.num_layers + 1)]
 
     @property
     def backward_lstms(self) -> list[keras.layers.LSTM]:
-        """The LSTMs of the backward direction, from below."""
+        """The LSTMs of the backward direction, from the lowest."""
         return [getattr(self, f"backward_lstms_{n}") for n in range(1, self.num_layers + 1)]
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
@@ -161,6 +166,3 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)
         return forward, backward
-
-    def _lstm(self, name: str, dim: int) -> keras.layers.LSTM:
-        return self._recurrent(keras.layers.LSTM, name, dim, unit_forget_bias=self.unit_forget_bias)

@@ -1,10 +1,10 @@
-"""Several learned contexts attend to the sequence: the matrix embedding of Lin et al."""
+"""Several learned contexts attend to the sequence, as in the matrix embedding of Lin et al."""
 
 from typing import Any
 
 import keras
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -15,7 +15,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     With inputs `H` `(time, dim)` of one example:
 
     1. `A = softmax over time of W_s2 activation(W_s1 H^T)`, `(heads, time)`
-    2. `M = A H`, `(heads, dim)`, laid out head after head
+    2. `M = A H`, `(heads, dim)`; the output joins the heads' vectors
 
     With `gated=True` the hidden layer is that of Ilse et al., `activation(W_s1 H^T) *
     sigmoid(W_g H^T)`.
@@ -23,23 +23,24 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's r.
         hidden_dim: Size of the hidden layer in front of the scores, the paper's d_a.
         activation: Activation of the hidden layer.
         gated: Whether the hidden layer is multiplied by a learned gate.
-        normalizer: Function from scores to weights: `"softmax"`, `"sparsemax"` or `"entmax15"`. The
-            last two give exact zeros.
-        flatten: `True`: the output is `(batch, heads * dim)`; `False`: `(batch, heads, dim)`.
+        normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
+            `"entmax15"`. The last two can give weights of exactly 0.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
+            dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks need the softmax.
-            `dropout` and `attention_regularizer` exclude chunks, because they need all weights at
+            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases. The paper has no
@@ -68,12 +69,12 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         are `(batch, num_heads, time)`.
 
     Returns:
-        The output in the compute dtype. With `return_attention_scores=True` a pair: the output, and
-        the attention weights before dropout.
+        The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
+        and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, or a mask that is not `(batch, time)` or holds other values than 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, or if the mask has another shape or other values than 0 and 1.
 
     Example:
 
@@ -86,9 +87,12 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     assert output.shape == (2, 64) and scores.shape == (2, 4, 5)
     ```
 
-    Weights, by name: `score_kernel` `(hidden_dim, num_heads)`, W_s2 transposed; `hidden/kernel`
-    `(dim, hidden_dim)`, W_s1 transposed; with biases `score_bias` `(num_heads,)` and `hidden/bias`
-    `(hidden_dim,)`; with `gated=True` `gate/kernel` and `gate/bias` as those of `hidden`.
+    Weights, by name:
+
+    - `hidden/kernel` `(dim, hidden_dim)` is W_s1 transposed.
+    - `score_kernel` `(hidden_dim, num_heads)` is W_s2 transposed.
+    - `hidden/bias` `(hidden_dim,)` and `score_bias` `(num_heads,)`, with `use_bias=True`.
+    - `gate/kernel` and `gate/bias`, with `gated=True`, have the shapes of the hidden layer.
 
     Reference:
         - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, eq. 5-8
@@ -115,22 +119,13 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
-            features = (self.num_heads, 1)
-            vectors = self._pool_in_chunks(self._attention_logits, inputs, mask, features)
-            self._penalize(self.vector_regularizer, vectors, mask)
-            return self._merge_heads(vectors), None
-        logits = heads_first(self._attention_logits(inputs))
-        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        vectors, weights = self._pool_scored(self._attention_logits, inputs, call, self.num_heads)
         return self._merge_heads(vectors), weights

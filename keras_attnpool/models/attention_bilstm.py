@@ -1,4 +1,4 @@
-"""Attention-based BiLSTM: the baseline RBA of SAM's paper."""
+"""Attention-based BiLSTM, the baseline RBA in SAM's paper."""
 
 import keras
 import numpy as np
@@ -29,27 +29,28 @@ def AttentionBiLSTM(
     classifier_activation: ActivationLike = "softmax",
     name: str = "attention_bilstm",
 ) -> keras.Model:
-    """Builds the attention-based BiLSTM: states of both directions, attention with tanh, softmax.
+    """Builds the attention-based BiLSTM: BiLSTMs, attention with tanh, and a softmax classifier.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
+        vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
-        merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do; `"concat"`
-            joins them.
+        merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do. `"concat"`
+            concatenates these states.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of BiLSTMs (Zhou et al.: 1; SAM's paper: 2).
+        num_layers: Number of BiLSTMs. Zhou et al. use 1, and SAM's paper uses 2.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
             dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states is used.
-        sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
-            inference mode, without dropout.
+            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
+            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
+            if the model has a single integer input. For other inputs the Keras mask of the states
+            is used.
+        sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
+        trainable_backbone: Whether the backbone is fine-tuned. The builder sets
+            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
+            frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the attention's inputs and of the pooled vector that is dropped in
             training.
@@ -57,13 +58,13 @@ def AttentionBiLSTM(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
-        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
-        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Without a
+        backbone its input is int32 ids `(batch, time)`, 0 = padding. With a backbone its inputs are
+        those of the backbone. With features its input is a dictionary of `"features"` `(batch,
+        time, dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

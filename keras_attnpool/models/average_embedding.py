@@ -25,7 +25,7 @@ def AverageEmbedding(
     """Builds the AVG baseline: the mean of the text's word embeddings and an MLP.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
@@ -36,11 +36,11 @@ def AverageEmbedding(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

@@ -1,4 +1,4 @@
-"""Any pooling layer on any token encoder."""
+"""A classifier with any pooling layer on any token encoder."""
 
 import inspect
 from collections.abc import Sequence
@@ -33,33 +33,34 @@ def BackboneClassifier(
     Args:
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
             dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states is used.
+            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
+            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
+            if the model has a single integer input. For other inputs the Keras mask of the states
+            is used.
         num_classes: Number of classes.
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from `(batch, time,
             dim)` to a vector, such as any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
-            and pooling, or a list of layers. Layers with a mask argument get the mask; the others
-            read zeros at padded steps.
-        sequence_length: Number of steps of every text, for layers that must know it.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
-            inference mode, without dropout.
+            and pooling, or a list of such layers. Layers with a mask argument get the mask. Other
+            layers read zeros at padded steps.
+        sequence_length: Number of steps of every text, for layers that need a known length.
+        trainable_backbone: Whether the backbone is fine-tuned. The builder sets
+            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
+            frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
-            a share of the pooled vector.
+        dropout: Share of the hidden layer that is dropped in training, or of the pooled vector
+            without a hidden layer.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
-        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
-        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Without a
+        backbone its input is int32 ids `(batch, time)`, 0 = padding. With a backbone its inputs are
+        those of the backbone. With features its input is a dictionary of `"features"` `(batch,
+        time, dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:
@@ -75,5 +76,5 @@ def BackboneClassifier(
     assert model.output_shape == (None, 3)
     ```
     """
-    # The arguments are already checked, so an error inside names this builder.
+    # The arguments are already checked, so an error of an inner builder names this builder.
     return inspect.unwrap(TextClassifier)(None, **locals())

@@ -28,10 +28,10 @@ def BiGRU(
     """Builds the BiGRU baseline: embeddings, BiGRU, max pooling over the kept steps, MLP.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        pooling: `"max"` (as in the paper), `"mean"` or `"last"`. `"last"` joins the forward state
-            at the last kept token and the backward state at the first.
+        pooling: `"max"` (as in the paper), `"mean"` or `"last"`. `"last"` concatenates the forward
+            state at the last kept token and the backward state at the first kept token.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -42,11 +42,11 @@ def BiGRU(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

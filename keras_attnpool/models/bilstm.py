@@ -21,7 +21,7 @@ POOLINGS = ("max", "mean", "last", "self_attention", "multi_dim")
 
 
 def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """Inputs, and the states of stacked BiLSTMs over words and, if given, their characters."""
+    """Builds inputs, and states of stacked BiLSTMs over words and, if given, characters."""
     inputs, x = embed_words_and_characters(given)
     if given["embedding_dropout"]:
         x = keras.layers.Dropout(given["embedding_dropout"], name="embedding_dropout")(x)
@@ -84,23 +84,24 @@ def BiLSTM(
 ) -> keras.Model:
     """Builds the BiLSTM baseline: embeddings, stacked BiLSTMs, plain pooling, MLP with shortcut.
 
-    It differs from `GeneralizedPoolingClassifier` only in the pooling.
+    The model differs from `GeneralizedPoolingClassifier` only in the pooling.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        pooling: `"max"`, `"mean"`, `"last"` (the forward state at the last kept token and the
-            backward state at the first), `"self_attention"` (Lin et al.) or `"multi_dim"`
-            (`MultiDimAttentionPooling`, the Bi-LSTM self-attention that DiSAN and MPSAN compare
-            with).
+        pooling: `"max"`, `"mean"`, `"last"`, `"self_attention"` or `"multi_dim"`. `"last"`
+            concatenates the forward state at the last kept token and the backward state at the
+            first kept token. `"self_attention"` is that of Lin et al. `"multi_dim"` is
+            `MultiDimAttentionPooling`, with which the model is the Bi-LSTM baseline of DiSAN and
+            MPSAN.
         num_heads: Heads of `"self_attention"`.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, padding included. Each word's embedding is then
-            joined to the output of a `CharacterEmbedding` of its characters. `None` reads words
-            alone.
+        num_characters: Number of character ids, including padding. With a number, the
+            output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
+            the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -116,13 +117,13 @@ def BiLSTM(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
         `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
         compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

@@ -1,4 +1,4 @@
-"""DiSAN and Bi-BloSAN: directional self-attention of both directions, whole or in blocks."""
+"""DiSAN and Bi-BloSAN: self-attention of both directions over the whole text or in blocks."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def DiSAN(
     """Builds DiSAN: forward and backward directional self-attention, multi-dimensional attention.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
+        vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
         activation: Activation of the attentions and of the pooling. The released code for sentiment
@@ -48,28 +48,29 @@ def DiSAN(
         trainable_embeddings: Whether the embeddings are fine-tuned.
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
             dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states is used.
-        sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
-            inference mode, without dropout.
+            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
+            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
+            if the model has a single integer input. For other inputs the Keras mask of the states
+            is used.
+        sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
+        trainable_backbone: Whether the backbone is fine-tuned. The builder sets
+            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
+            frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the attentions' and the classifier's input features that is dropped in
             training.
-        kernel_regularizer: Penalty on the kernels of attentions and pooling.
+        kernel_regularizer: Penalty on the kernels of the attention and pooling layers.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
-        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
-        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Without a
+        backbone its input is int32 ids `(batch, time)`, 0 = padding. With a backbone its inputs are
+        those of the backbone. With features its input is a dictionary of `"features"` `(batch,
+        time, dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:
@@ -111,7 +112,7 @@ def BiBloSAN(
     """Builds Bi-BloSAN: block self-attention of both directions, multi-dimensional attention.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included; `None` with a backbone.
+        vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
         block_length: Number of tokens per block. `None` computes it from the length of each text,
@@ -123,28 +124,29 @@ def BiBloSAN(
         trainable_embeddings: Whether the embeddings are fine-tuned.
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
             dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) it is their `dim`, an integer. The mask is the input
-            `"padding_mask"` or `"attention_mask"`. Without such an input, the zeros of a single
-            integer input are padding; for other inputs the Keras mask of the states is used.
-        sequence_length: Number of steps of every text behind a backbone; `None` allows any number.
-        trainable_backbone: Whether the backbone is fine-tuned. This sets `backbone.trainable`.
-            Parts that are already frozen, such as by LoRA, stay frozen. A frozen backbone runs in
-            inference mode, without dropout.
+            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
+            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
+            if the model has a single integer input. For other inputs the Keras mask of the states
+            is used.
+        sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
+        trainable_backbone: Whether the backbone is fine-tuned. The builder sets
+            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
+            frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the attentions' and the classifier's input features that is dropped in
             training.
-        kernel_regularizer: Penalty on the kernels of attentions and pooling.
+        kernel_regularizer: Penalty on the kernels of the attention and pooling layers.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Without a backbone its
-        input is int32 ids `(batch, time)`, 0 = padding. With a backbone, its inputs are the
-        backbone's inputs. With features, its input is a dictionary of `"features"` `(batch, time,
-        dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Without a
+        backbone its input is int32 ids `(batch, time)`, 0 = padding. With a backbone its inputs are
+        those of the backbone. With features its input is a dictionary of `"features"` `(batch,
+        time, dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:
@@ -164,7 +166,7 @@ def BiBloSAN(
 
 
 def _bidirectional(given: dict[str, Any], attention: Any, **sizes: Any) -> keras.Model:
-    """The model from a builder's arguments: attention of both directions, pooling, classifier."""
+    """Builds the model: attention of both directions, pooling, classifier."""
     inputs, x, mask = tokens_or_backbone(given)
     shared = {name: given[name] for name in ("activation", "kernel_regularizer")}
     sizes |= {"units": given["units"], "dropout": given["dropout"], **shared}

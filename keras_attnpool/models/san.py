@@ -29,10 +29,10 @@ def SAN(
 ) -> keras.Model:
     """Builds SAN: embeddings, BiGRU, structured self-attention pooling, MLP.
 
-    Lin et al. use an LSTM. In the comparison of the LAMA paper all models use a GRU.
+    Lin et al. use an LSTM. The LAMA paper compares models with a GRU.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's r.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
@@ -41,7 +41,7 @@ def SAN(
         trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRUs per direction.
         attention_dropout: Share of the attention weights that is dropped in training.
-        attention_regularizer: Penalty on the attention weights; the paper's is
+        attention_regularizer: Penalty on the attention weights. The paper has
             `AttentionOrthogonality`.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Dropout of the classifier.
@@ -49,11 +49,11 @@ def SAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The model is not compiled.
 
     Raises:
-        ValueError: For an invalid argument, or arguments that do not fit together. The message
+        ValueError: If an argument is invalid, or if arguments do not fit together. The message
             names the builder, the argument and its possible values.
 
     Example:

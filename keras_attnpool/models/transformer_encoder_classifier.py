@@ -1,4 +1,4 @@
-"""A Transformer encoder over learned positions, pooled by the mean."""
+"""A Transformer encoder with learned positions and mean pooling."""
 
 import keras
 import numpy as np
@@ -27,18 +27,18 @@ def TransformerEncoderClassifier(
     classifier_activation: ActivationLike = "softmax",
     name: str = "transformer_encoder_classifier",
 ) -> keras.Model:
-    """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
+    """Builds the TE baseline: embeddings with positions, Transformer encoder, mean, MLP.
 
-    The encoder (post-norm, ReLU) comes from KerasHub, so building and loading this model needs
-    `keras-hub`. Its attention masks padded keys. Padded queries are not masked, but the masked mean
-    ignores their outputs. So padding never changes the result, and the classifier gets a zero
-    vector for an empty text.
+    The encoder (post-norm, ReLU) is from KerasHub, so building and loading this model needs
+    `keras-hub`. The attention masks padded keys, and the mean ignores the outputs at padding. So
+    padding never changes the result. An empty text gives the classifier a zero vector.
 
     Args:
-        vocabulary_size: Number of token ids, padding (id 0) included.
+        vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         max_length: Number of learned positions. A longer input raises an error.
-        num_heads: Attention heads per encoder layer. Their number must divide the embeddings' size.
+        num_heads: Number of attention heads per encoder layer. `num_heads` must divide the size of
+            the embeddings.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
         num_layers: Number of encoder layers. The paper has 1.
         attention_dropout: Dropout inside the encoder.
@@ -51,12 +51,13 @@ def TransformerEncoderClassifier(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The model is not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.
-        ValueError: If the heads do not divide the embeddings' size, or an argument does not fit.
+        ValueError: If the number of heads does not divide the size of the embeddings, or if an
+            argument is invalid.
 
     Example:
 

@@ -1,13 +1,14 @@
 """Recognises the kind of a text file, for all readers of text files.
 
-A file is opened as text, or refused with advice: another encoding, another delimiter, or a call
-that converts the file.
+A file is opened as text. Other files raise an error with advice: another encoding, another
+delimiter, or a call that converts the file.
 """
 
 import codecs
 import csv
 import gzip
 import io
+import itertools
 import re
 import reprlib
 import tomllib
@@ -67,7 +68,7 @@ def opened(
         advice: Advice on files that are not text, by kind of file.
 
     Raises:
-        ValueError: If the file is not a text file, or not in that encoding.
+        ValueError: If the file is not a text file, or if it is not in this encoding.
     """
     try:
         if not isinstance(encoding, str):
@@ -90,7 +91,7 @@ def opened(
             with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        # The error holds the bytes that no line has returned yet.
+        # The error contains the bytes that were not yet returned as lines.
         number = text.given + 1 + error.object.count(b"\n", 0, error.start)
         raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -100,10 +101,10 @@ def opened(
 
 
 def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
-    """The whole content of a text file, without a byte order mark.
+    """Returns the whole content of a text file, without a byte order mark.
 
     Raises:
-        ValueError: As `opened`, and for a gzip file that unpacks to more than 1 GiB.
+        ValueError: As `opened`, and if a gzip file unpacks to more than 1 GiB.
     """
     with opened(owner, path, encoding) as stream:
         buffer: Any = stream.buffer
@@ -118,7 +119,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """A remark on control characters in a text or one of its lines, or `""`."""
+    """Returns a remark on control characters in a text or one of its lines, or `""`."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -134,7 +135,7 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Lifts csv's limit on the length of fields for a while. The limit is global."""
+    """Inside the context, csv has no limit on the length of fields. The limit is global."""
     limit = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -143,12 +144,13 @@ def long_fields() -> Iterator[None]:
 
 
 def tsv_rows(content: str) -> Iterator[Row]:
-    """The rows of a tab-separated file. A field in quotes is read as csv writes it.
+    """Yields the rows of a tab-separated file. A quoted field is read as csv writes it.
 
-    Any other quotation mark is part of the text, even if it opens a field and nothing closes it in
-    its row.
+    Any other quotation mark is part of the text, even if it opens a field and the row has no
+    closing mark.
     """
-    lines = [line.removesuffix("\r") for line in content.split("\n")]
+    ending = "\n" if "\n" in content else "\r"
+    lines = [line.removesuffix("\r") for line in content.split(ending)]
     tabs, start = lines[0].count("\t"), 0
     while start < len(lines):
         end = start + 1
@@ -175,24 +177,30 @@ def tsv_rows(content: str) -> Iterator[Row]:
 
 
 def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
-    """The rows of a CSV file, one by one as its lines are read.
+    """Yields the rows of a CSV file while its lines are read.
+
+    If the first row has quoted fields and another delimiter, each row is one field, which
+    `column_places` refuses.
 
     Raises:
-        ValueError: For a quotation mark that is never closed.
+        ValueError: If a quotation mark is never closed.
     """
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    start = 1
+    lines, start = iter(lines), 1
+    first = next(lines, "")
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     try:
         with long_fields():
             for fields in reader:
                 yield start, fields or [""]
                 start = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: {error}") from error
+        if start > 1 or not re.search('"[;\t,|]"', first.replace(delimiter, "")):
+            raise ValueError(f"{path}, line {start}: {error}") from error
+        yield from ((start, [line]) for line in itertools.chain([first], lines))
 
 
 def check_width(path: PathLike, line: int, fields: Sequence[str], first: Sequence[str]) -> None:
-    """Refuses a row with more or fewer fields than the first."""
+    """Raises an error if a row has more or fewer fields than the first row."""
     if len(fields) != len(first):
         raise ValueError(
             f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"
@@ -207,15 +215,15 @@ def column_places(
     columns: Mapping[str, str | int],
     advice: str = "",
 ) -> list[int]:
-    """The positions of columns that are given by name or by position.
+    """Finds the positions of columns that are given by name or by position.
 
     Args:
-        owner: The function that asks. The keys of `columns` are the names of its arguments.
+        owner: The calling function. The keys of `columns` are the names of its arguments.
         path: The file.
-        first: The fields of its first line.
-        delimiter: Character between them.
+        first: The fields of the first line.
+        delimiter: Character between the fields.
         columns: The columns.
-        advice: Message if another delimiter, which fills its `{!r}`, seems to be right.
+        advice: Message if another delimiter seems to be right; `{!r}` stands for this delimiter.
 
     Raises:
         ArgumentError: If there is no such column, or several columns have this name.
@@ -240,20 +248,12 @@ def column_places(
 
 
 def _kind(start: bytes) -> str:
-    """The kind of a file by its first bytes; `""` for text."""
-    kinds = (name for name, pattern in _KINDS.items() if pattern.match(start))
-    found = next(kinds, "")
-    if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):
-        try:
-            text = codecs.getincrementaldecoder("utf-8")().decode(start)
-        except UnicodeDecodeError:
-            return "word2vec"
-        return "word2vec" if _CONTROL.search(text) else ""
-    return found
+    """Returns the kind of a file by its first bytes, and `""` for text."""
+    return next((name for name, pattern in _KINDS.items() if pattern.match(start)), "")
 
 
 def _marked(start: bytes) -> str:
-    """The encoding of a file's byte order mark, or UTF-8 without a mark."""
+    """Returns the encoding of the byte order mark of a file, or UTF-8 without a mark."""
     if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         return "utf-32"
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -271,9 +271,11 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """The encoding that makes the likeliest text of bytes that are not UTF-8."""
+    """Guesses the encoding of bytes that are not UTF-8: the most plausible text decides."""
     if guess := _utf_16(content):
         return guess
+    if b"\0" in content:
+        return None
     seen = content[:_SEEN]
     scores = {}
     for page, pattern in _CODE_PAGES.items():
@@ -290,7 +292,7 @@ def code_page(content: bytes) -> str | None:
 def _undecodable(
     owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, number: int
 ) -> ValueError:
-    """The error for bytes that are not in an encoding, with an encoding that fits."""
+    """Makes the error for bytes that are not in an encoding; it names an encoding that fits."""
     content, encoding = error.object, encoding.removesuffix("-sig")
     begin = content.rfind(b"\n", 0, error.start) + 1
     line = content[begin:].partition(b"\n")[0]
@@ -299,7 +301,10 @@ def _undecodable(
     where = f" (line {number}: byte 0x{content[error.start]:02x} is not valid {encoding})"
     if encoding == "utf-8" and others > 2 * bad:
         return _other_encoding(owner, path, encoding, None, line, where + ", whose rest is UTF-8")
-    return _other_encoding(owner, path, encoding, code_page(content[begin:]), line, where)
+    guess = code_page(content[begin:])
+    if not guess and b"\0" in content:
+        return ValueError(f"{path}: is no text, as bytes of it are 0{where}")
+    return _other_encoding(owner, path, encoding, guess, line, where)
 
 
 def _other_encoding(

@@ -1,8 +1,8 @@
 """What the speed benchmark compares computes the same."""
 
 import json
+import os
 import signal
-import subprocess
 import time
 from pathlib import Path
 
@@ -13,7 +13,16 @@ from backend_functions import gradients, numpy
 from docs_hooks import hook
 
 from benchmarks.speed import __main__ as command_line
-from benchmarks.speed import comparisons, compiled, grid, launches, measure, variants
+from benchmarks.speed import (
+    comparisons,
+    compiled,
+    grid,
+    growth,
+    launches,
+    measure,
+    memory,
+    variants,
+)
 
 pytestmark = pytest.mark.one_backend("forms of keras.ops alone; JAX would compile each operation")
 
@@ -65,29 +74,64 @@ def test_the_published_probe_is_ours():
 
 
 @pytest.mark.parametrize(
-    ("stderr", "found"),
+    ("error", "found"),
     [
-        ("torch.OutOfMemoryError: CUDA out of memory.\n  • mask=None", "out of memory"),
-        ("XlaRuntimeError: RESOURCE_EXHAUSTED: 8 GiB\nsee above", "out of memory"),
-        ("Traceback\nValueError: a peer: 5 heads", "ValueError: a peer: 5 heads"),
-        ("", "exit -9"),
+        ("CUDA out of memory.\n  • mask=None", "out of memory"),
+        ("RESOURCE_EXHAUSTED: 8 GiB\nsee above", "out of memory"),
+        ("a peer: 5 heads", "a peer: 5 heads"),
     ],
 )
-def test_a_variant_without_memory_says_so(monkeypatch, stderr, found):
-    ended = subprocess.CompletedProcess([], -9, stdout="", stderr=stderr)
-    monkeypatch.setattr(subprocess, "run", lambda *args, **kwargs: ended)
-    assert measure.peak_memory(["AttentionPooling"]) == {"failed": [found]}
+def test_a_variant_without_memory_says_so(monkeypatch, error, found):
+    def refuse(*_):
+        raise RuntimeError(error)
+
+    monkeypatch.setattr(memory, "apart", refuse)
+    assert memory.peak_memory("AttentionPooling") == {"failed": [found]}
+
+
+def test_a_process_that_the_system_ends_is_told(monkeypatch):
+    monkeypatch.setattr(memory, "taken", os._exit)
+    assert memory.peak_memory(9) == {"failed": ["the system ended its process"]}
+
+
+def test_exponents_are_those_of_what_grows(monkeypatch):
+    """Time by the square of the length and in proportion to the batch; memory by the width."""
+    monkeypatch.setattr(growth, "FAMILIES", {"a": ((4, 2, 3, 6), ("LowRankAttentionPooling",))})
+    monkeypatch.setattr(measure, "runner", lambda layer, inputs, *_: lambda: inputs)
+    monkeypatch.setattr(memory, "peak_memory", lambda name, time, dim, *_: {"bytes": dim**3})
+
+    def costs(runs, rounds):
+        shapes = {name: run().shape for name, run in runs.items()}
+        copy = shapes.pop("copy")
+        costs = {name: [time**2 * batch] * rounds for name, (batch, time, _) in shapes.items()}
+        # The "prediction" writes as much as it reads.
+        return costs | {"copy": [copy[0]] * rounds}
+
+    monkeypatch.setattr(measure, "in_turns", costs)
+    case = growth.measured("LowRankAttentionPooling", 2)
+    found = {axis: (each["time"][0], each["memory"]) for axis, each in case["exponents"].items()}
+    assert found == {"time": (2, 0), "batch": (1, 0), "heads": (0, 0), "dim": (0, 3)}
+    assert case["training"] == case["prediction"] == [16, 16, 16]
+    assert case["copy"]["batch"] == 16 and len(case["points"]) == 13
+
+
+def test_every_layer_is_of_one_family_and_has_the_heads_that_it_is_given():
+    assert sorted(growth.NAMES) == sorted([*variants.LAYERS, "MultiHeadAttention, average"])
+    for name, variant in variants.LAYERS.items():
+        few, many = (variant.make(32, heads).get_config() for heads in (2, 4))
+        same = few | {"name": ""} == many | {"name": ""}
+        assert same == (name not in growth.WITH_HEADS), name
 
 
 def test_a_comparison_says_which_peak_failed(monkeypatch, capsys):
     comparison = next(each for each in comparisons.COMPARISONS if each.memory)
     first, *rest = comparison.targets
 
-    def peak(arguments):
-        failed = arguments[0] == first.slow
-        return {"failed": ["out of memory"]} if failed else {"bytes": 4 + len(arguments[0])}
+    def peak(name, *_):
+        failed = name == first.slow
+        return {"failed": ["out of memory"]} if failed else {"bytes": 4 + len(name)}
 
-    monkeypatch.setattr(measure, "peak_memory", peak)
+    monkeypatch.setattr(memory, "peak_memory", peak)
     case = comparisons.compared(comparison, 1)
     assert [row["slow"] for row in case["rows"]] == [each.slow for each in comparison.targets]
     refused, *others = case["rows"]

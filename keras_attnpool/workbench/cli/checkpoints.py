@@ -1,8 +1,8 @@
 """Keeps the state of a network's training on disk, epoch by epoch.
 
-Keras's `BackupAndRestore` has three gaps. It leaves out the generators of dropout. It overwrites
-weights and epoch number one after the other, so a stop in between leaves weights of another epoch.
-After it, `EarlyStopping` waits from 0 again.
+Keras's `BackupAndRestore` has three faults. It does not save the random generators of dropout. It
+writes the weights and the epoch number separately, so after a stop in between they belong to
+different epochs. After a restart, `EarlyStopping` counts its patience from 0 again.
 """
 
 import json
@@ -24,7 +24,7 @@ COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # metrics that every 
 
 
 class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
-    """Saves every finished epoch, and stops when the best epoch is `patience` epochs back.
+    """Saves every finished epoch, and stops `patience` epochs after the best epoch.
 
     Early stopping needs only the history.
 
@@ -33,8 +33,9 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         name: Name of the network's files.
         options: The options of `train`.
         resume: Whether to continue from the files on disk.
-        begin: Only for the network whose best epoch becomes the run's model. It is called before
-            anything is written, so until then a run that will be replaced is intact.
+        begin: Only for the network whose best epoch becomes the run's model. This function is
+            called before anything is written. Until then an older run, which it replaces, is
+            unchanged.
     """
 
     def __init__(
@@ -62,7 +63,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     @property
     def best_epoch(self) -> int:
-        """The epoch (from 1) of the best validation accuracy. The lowest loss breaks ties."""
+        """The epoch (from 1) of the best validation accuracy. The lowest loss decides ties."""
         scores = zip(self.history["val_accuracy"], self.history["val_loss"], strict=True)
         ranked = [(accuracy, -loss) for accuracy, loss in scores]
         return 1 + ranked.index(max(ranked))
@@ -83,8 +84,9 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Sets the seed of the epoch."""
-        # On PyTorch, dropout draws from the generator of the process, which no checkpoint can keep.
-        # Every epoch seeds it anew, so a resumed run draws the same numbers as an unbroken run.
+        # On PyTorch, dropout uses the random generator of the process, which no checkpoint can
+        # save. Every epoch sets the seed of this generator, so a resumed run draws the same numbers
+        # as an unbroken run.
         keras.utils.set_random_seed(((self._options.seed + 1) * 65537 + epoch) % 2**32)
         self._start = time.perf_counter()
 
@@ -120,7 +122,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
                         shutil.copyfile(self.best, temporary)
             with whole_file(self._weights(self.epochs)) as temporary:
                 self.model.save_weights(temporary)
-            # The epoch counts only now, so the older weights can be removed.
+            # The new epoch is complete only now, so the older weights can be removed.
             state = {"history": self.history, "generators": self._generators}
             runs.write_json(self._path, state)
         except BaseException:
@@ -131,8 +133,8 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
     def restore(self, model: keras.Model) -> None:
         """Restores a compiled model to the end of the last finished epoch.
 
-        It restores the weights, the state of the optimizer, and the states of the random
-        generators, which `save_weights` leaves out.
+        Restores the weights, the state of the optimizer, and the states of the random generators,
+        which `save_weights` does not save.
         """
         path = self._weights(self.epochs)
         model.optimizer.build(model.trainable_variables)
@@ -152,7 +154,7 @@ def _generators(model: keras.Model) -> list[keras.Variable]:
 
 
 def _read(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
-    """The history and the states of the generators that `Checkpoint` wrote.
+    """Reads the history and the states of the generators that `Checkpoint` wrote.
 
     Raises:
         CommandError: If the files have other contents.

@@ -12,28 +12,29 @@ from keras_attnpool import analysis
 from keras_attnpool.workbench.cli.networks import embeddings
 from keras_attnpool.workbench.cli.readers import Reader, Words
 
-# Longer texts are explained by gradients, since leaving out words takes one prediction per word.
+# Longer texts are explained by gradients, because leaving out words needs one prediction per word.
 LONG = 128
 CHUNK = 32
 # A heat map with more cells shows only the mean over the heads.
 MOST_CELLS = 20_000
 POOLING = "pooling"  # the layer whose weights pool the words
-# Terminal, heat maps and reports share one scale. Full colour is a word with an effect of a quarter
-# of the probability, or attention of four times the uniform weight.
+# Terminal, heat maps and reports use the same scale. A word has the full colour if its effect is a
+# quarter of the probability, or if its attention is four times the uniform weight.
 EFFECT_COLOUR, ATTENTION_COLOUR = 0.25, 4.0
 EFFECT = (
     "Effect: by how much the probability of the predicted class falls without the word; 1 is all "
     "of it, + speaks for the class, - against it."
 )
-# A model that is certain of a text stays certain without any single word.
+# If the model is certain of a text, it stays certain without any single word.
 NOTHING = 0.01
 UNMOVED = (
     "Where all effects are near 0, no single word decides: the model stays as sure without it."
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what a mean over all words would give to each."
-# A text tells nothing if no weight is further from the uniform weight than this. On the generated
-# reviews, texts lie between 0.04 and 0.5 with LAMA, and between 1.6 and 21 with SAN.
+# If no weight of a text differs more from the uniform weight than this, its attention counts as
+# uniform. On the generated reviews, the differences are 0.04 to 0.5 with LAMA, and 1.6 to 21 with
+# SAN.
 FLAT = 0.5
 
 
@@ -43,9 +44,9 @@ class Explanation(NamedTuple):
     Attributes:
         text: The text.
         label: The predicted class.
-        probability: Its probability.
+        probability: The probability of the predicted class.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`: how much the probability falls if the word is removed.
+        effects: float32 array `(words,)`, the fall of the probability if a word is removed.
         heads: float32 array `(heads, words)`, the attention weights of each head as multiples of
             the uniform weight. `None` for a model without attention over words.
         by_gradient: Whether the effects are gradient x input, as for long texts.
@@ -61,7 +62,7 @@ class Explanation(NamedTuple):
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
-        """The mean attention of the heads, float32 `(words,)`."""
+        """The mean attention over the heads, float32 `(words,)`."""
         return None if self.heads is None else self.heads.mean(axis=0)
 
     def first(self, number: int) -> Self:
@@ -76,7 +77,7 @@ class Explainer:
 
     Args:
         model: The model.
-        reader: Reader that makes its inputs.
+        reader: Reader that makes the model's inputs.
         label_names: The classes.
     """
 
@@ -142,17 +143,17 @@ class Explainer:
 
 
 class Numbered:
-    """A classifier of some texts that reads numbers of words instead of the model's inputs.
+    """A classifier of fixed texts that reads numbers of words instead of the model's inputs.
 
     `analysis` removes ids from texts; with this classifier, it removes words.
 
     Args:
         model: The model.
-        reader: Reader that makes its inputs.
+        reader: Reader that makes the model's inputs.
         texts: The texts.
 
     Attributes:
-        ids: Integer array `(texts, words)`, a different number for each word of each text, 0 =
+        ids: Integer array `(texts, words)` with a different number for each word of each text, 0 =
             padding.
     """
 
@@ -172,7 +173,7 @@ class Numbered:
         for start in range(0, len(new), CHUNK):
             texts, left_out, chunk = [], [], new[start : start + CHUNK]
             for row in map(asked.__getitem__, chunk):
-                # If no word is left, it does not matter which text it was.
+                # If no word is left, all texts have the same probabilities.
                 owner = int(np.searchsorted(self.ids.max(axis=1), row.max(initial=0)))
                 own = self.ids[owner]
                 texts.append(self._texts[owner])
@@ -184,10 +185,10 @@ class Numbered:
 
 
 def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
-    """A warning if attention is almost uniform in at least half of the texts.
+    """Returns a warning if attention is almost uniform in at least half of the texts.
 
     Args:
-        attention: For each text the attention on its words, 1 = uniform.
+        attention: For each text, the attention on its words. 1 is uniform attention.
     """
     farthest = sorted(float(np.abs(each - 1).max()) for each in attention if each.size > 1)
     if not farthest or (middle := farthest[(len(farthest) - 1) // 2]) > FLAT:
@@ -226,7 +227,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
 
 
 def _filled(inputs: Any, number: int) -> Any:
-    """Fills inputs up to whole chunks, so that a compiled model meets few shapes."""
+    """Fills inputs up to whole chunks, so that a compiled model gets few shapes."""
     return keras.tree.map_structure(
         lambda each: np.concatenate([each, np.repeat(each[:1], -number % CHUNK, axis=0)]), inputs
     )
@@ -239,13 +240,13 @@ def _row(scores: Any, row: int) -> Any:
 def _over_steps(
     scores: Any, symbols: Any, mask: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float32] | None:
-    """Weights `(heads, kept steps)` of one text, from any layout. They sum to 1 over time.
+    """Turns scores of any layout into weights `(heads, kept steps)` that sum to 1 over time.
 
     Args:
-        scores: Weights of the layer for the text, or a dictionary of them. They have an axis of
-            steps; heads and queries may stand before it, and features behind it.
-        symbols: The model's outputs with these weights. Only their axes of steps have no size,
-            unless all texts have one length.
+        scores: Weights of the layer for one text, or a dictionary of weights. Heads and queries may
+            precede the axis of steps, and features may follow it.
+        symbols: The symbolic tensors of these weights. Their axes of steps have no size, unless all
+            texts have the same length.
         mask: Boolean array `(steps,)`.
     """
     flat = zip(*map(keras.tree.flatten, (scores, symbols)), strict=True)
@@ -261,7 +262,7 @@ def _over_steps(
                 continue
             if axis < each.ndim - 1:  # each feature has its own weights
                 over_time = over_time.mean(axis=-2)
-            # The attention of all steps on a step. Learned queries are not steps.
+            # This is the mean attention of all steps to a step. Learned queries are not steps.
             if over_time.ndim == 3 and over_time.shape[1] == mask.size:
                 over_time = over_time[:, mask].mean(axis=1)
             return np.asarray(over_time[..., mask].reshape(-1, mask.sum()), np.float32)

@@ -1,4 +1,4 @@
-"""Scores of linear classifiers on TF-IDF and on the mean of the states, added to a network's."""
+"""Adds scores of linear classifiers on TF-IDF and on mean states to the scores of a network."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -36,7 +36,7 @@ class TfIdf:
 
     Args:
         vectorizers: Fitted counters, by the kinds of `VECTORIZERS`.
-        weights: float32 array `(terms of all, classes)`.
+        weights: float32 array `(terms of all vectorizers, classes)`.
         bias: float32 array `(classes,)`.
     """
 
@@ -70,10 +70,10 @@ class TfIdf:
 
     @classmethod
     def load(cls, run: Path) -> Self:
-        """Reads what `save` wrote.
+        """Reads the files that `save` wrote.
 
         Raises:
-            CommandError: If the file cannot be read, or scikit-learn is missing.
+            CommandError: If the file cannot be read, or if scikit-learn is missing.
         """
         path = run / runs.TFIDF
         try:
@@ -101,7 +101,7 @@ def log_softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def joined(
     probabilities: npt.NDArray[Any], factor: float, *scores: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
-    """Joins the logarithms of a network's probabilities with scores, as log-probabilities."""
+    """Adds scores to the logarithms of a network's probabilities; returns log-probabilities."""
     return log_softmax(factor * np.log(np.maximum(probabilities, LEAST)) + sum(scores))
 
 
@@ -112,7 +112,7 @@ def model_with_scores(
     share: float,
     weights: tuple[npt.NDArray[Any], npt.NDArray[Any]],
 ) -> keras.Model:
-    """A model that adds weighted scores to its answer: TF-IDF's and those of its states' mean."""
+    """A model that adds the weighted scores of TF-IDF and of its mean states to its output."""
     inputs, ops = dict(model.input), keras.ops
     logits = factor * ops.log(ops.maximum(model.output, LEAST))
     if has_words:

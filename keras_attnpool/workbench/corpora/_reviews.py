@@ -14,7 +14,8 @@ from keras_attnpool.workbench.datasets import LabeledTexts
 
 LABEL_NAMES = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
 
-# Running shares: 1, 2 or 3 counted sentences; a clause with OP, VERB or THING (else ADJ).
+# Cumulative shares of 1, 2 or 3 counted sentences, and of clauses with OP, VERB or THING (else
+# ADJ).
 _COUNTED_SENTENCES = (0.35, 0.75, 1.0)
 _CLAUSE_KINDS = (0.60, 0.75, 0.85)
 _CONTRAST_RATE = 0.3
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Table(Generic[T]):
-    """Items with the running sum of their odds: Zipf's law, common ones first, by default."""
+    """Items with the cumulative sum of their odds, by default by Zipf's law in the given order."""
 
     def __init__(self, items: Sequence[T], odds: Sequence[float] | None = None) -> None:
         self.items = tuple(items)
@@ -82,16 +83,16 @@ _DOMAINS = [
 
 
 def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
-    """Rounds the weighted mean to a label; None if it lies between two labels."""
+    """Rounds the weighted mean to a label; returns None if it lies between two labels."""
     total = sum(weights)
     twice = 2 * sum(v * w for v, w in zip(values, weights, strict=True)) + 5 * total
     return None if twice % (2 * total) == 0 else twice // (2 * total)
 
 
 def _plans() -> dict[tuple[int, int, int], _Table[tuple[int, ...]]]:
-    """Lists the values for every (plain clauses, contrasts, label); contrasts first, in pairs.
+    """Lists the values for every (plain clauses, contrasts, label), the contrasts first.
 
-    Every step between the highest and the lowest value quarters the odds of a tuple.
+    Every unit between the highest and the lowest value divides the odds of a tuple by four.
     """
     plans = {}
     for contrasts, plain in itertools.product(range(4), range(4)):
@@ -135,7 +136,7 @@ class _Writer(Writer):
         self.decides.extend([decides] * len(tokens))
 
     def manner(self, value: int) -> tuple[str, int]:
-        """Chooses a form that expresses `value`, and the value of its opinion word."""
+        """Chooses a form that expresses `value`, and the value of the form's opinion word."""
         sign, size = (1, value) if value > 0 else (-1, -value)
         if self.chance(self.negation_rate):
             return ("weak", "strong")[size - 1], -sign * (1 + self.below(2))
@@ -154,7 +155,7 @@ class _Writer(Writer):
         self.add((self.draw(_ADJECTIVES[word]),), counted)
 
     def clause(self, value: int, counted: bool, own: bool) -> None:
-        """Writes a clause that asserts `value` of a noun; with `own`, it may use "i" or "we"."""
+        """Writes a clause that asserts `value` of a noun; `own` allows "i" and "we"."""
         which = self.uniform()
         adjective, verb, thing = _CLAUSE_KINDS
         if value == 0 or which < adjective or (which < verb and not own):
@@ -249,34 +250,34 @@ def reviews(
 ) -> LabeledTexts:
     """Generates reviews with a star rating, and rationales of the rating.
 
-    The corpus shows whether a model reads more than a bag of words: it has negation, intensity,
-    contrast, opinions that do not count, and filler. A review is a text of several sentences about
-    one place or thing, in lower case, with tokens joined by one space. Its label, 0 to 4, is the
-    rounded mean of its counted opinions; opinions after a contrast have twice the weight. A share
-    `label_noise` of the labels then moves by one star. In `rationales`, True marks the opinion
-    words of counted clauses, their negators and intensifiers, and the contrast words. The datasheet
-    (in the documentation, API, corpora) describes how reviews are made, their shortcuts and the
-    accuracy to expect.
+    The corpus shows whether a model reads more than a bag of words. It has negation, intensity,
+    contrast, opinions that do not count, and filler. A review has several sentences about one place
+    or thing, in lower case, with tokens joined by one space. The label, 0 to 4, is the rounded mean
+    of the counted opinions. Opinions after a contrast have twice the weight. A share `label_noise`
+    of the labels is then changed by one star. In `rationales`, True marks the opinion words of
+    counted clauses, their negators and intensifiers, and the contrast words. The datasheet (see
+    corpora in the documentation of the API) describes how reviews are generated, their shortcuts,
+    and the accuracy to expect.
 
     Args:
-        num_examples: Number of reviews, at least 1. A larger corpus of the same seed and
-            options starts with the smaller one.
+        num_examples: Number of reviews, at least 1. A larger corpus of the same seed and options
+            starts with the reviews of a smaller corpus.
         seed: Integer in [0, 2**31). The same seed gives the same reviews on every platform and
-            NumPy version. Other seeds give other reviews of the same distribution: use one seed for
-            training, another for testing.
+            NumPy version. Other seeds give other reviews of the same distribution. Use different
+            seeds for training and testing.
         sentences: Smallest and largest number of sentences.
-        distractor_rate: Share of distractors among the sentences that do not count. The other
+        distractor_rate: Share of distractors among the sentences that do not count. The remaining
             sentences are filler.
-        negation_rate: Share of opinions expressed by a negation.
-        label_noise: Share of labels moved to a neighbouring rating.
+        negation_rate: Share of opinions that are expressed by a negation.
+        label_noise: Share of labels that are changed to a neighbouring rating.
 
     Returns:
         `LabeledTexts`: `num_examples` texts, labels int32 of shape `(num_examples,)` and
         rationales, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: If the size is below 1, the seed is negative, a rate is outside [0, 1], or the
-            range of sentences is empty or starts below 1.
+        ValueError: If the size is below 1, if the seed is negative, if a rate is outside [0, 1], or
+            if the range of sentences is empty or starts below 1.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import reviews
@@ -302,7 +303,7 @@ def reviews(
     texts, labels, rationales = [], [], []
     for _ in range(num_examples):
         label = writer.review(*sentences)
-        # Both are always drawn, so that the noise changes no text.
+        # Both numbers are always drawn, so that the noise does not change the texts.
         is_noisy, step = writer.chance(label_noise), 1 if writer.chance(0.5) else -1
         if is_noisy:
             label += step if 0 <= label + step <= 4 else -step
