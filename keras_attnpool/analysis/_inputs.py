@@ -73,8 +73,8 @@ class Inputs:
         self.lengths = lengths
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
-        unequal = lengths is not None and len(set(lengths.tolist())) > 1
-        if unequal and self.kept_by is None and self.values.dtype.kind == "f":
+        vectors = self.kept_by is None and self.values.dtype.kind == "f"
+        if vectors and lengths is not None and len(set(lengths.tolist())) > 1:
             if self.mask_value is not None:  # the padding is still zeros
                 padding = np.arange(self.values.shape[1]) >= lengths[:, None]
                 self.values[padding] = self.mask_value
