@@ -1,8 +1,8 @@
-"""The validators of arguments, and the error message for an invalid value.
+"""Validates arguments, and makes the error message for an invalid value.
 
 `LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
 2**31). Received: gru_units=-1". The name of an argument determines its allowed values, and has the
-same meaning everywhere. The annotation says whether it may be `None`.
+same meaning everywhere. The annotation tells whether `None` is allowed.
 """
 
 import functools
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Validator(NamedTuple):
-    """A condition on an argument, and the conversion to the value that the function uses."""
+    """A condition on an argument, and the conversion of its value."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -35,13 +35,13 @@ class ArgumentError(ValueError):
 
     Args:
         name: The argument.
-        must: The rest of the sentence after "must", such as "be an integer >= 1".
+        must: The part of the message after "must", such as "be an integer >= 1".
         received: The received value, in words, or a dictionary of the invalid arguments.
-        owner: The function, the class or the layer that has the argument. `""` if the code does not
-            know it; a caller that knows it raises `error.renamed(owner=...)`.
+        owner: The function, class or layer of the argument, or `""` if the code does not know its
+            name. A caller that knows the name raises `error.renamed(owner=...)`.
 
     Attributes:
-        owner, name, must, received: The four arguments; `owner` is a string.
+        owner, name, must, received: The four arguments. `owner` is a string.
 
     Example:
 
@@ -88,11 +88,11 @@ class ArgumentError(ValueError):
     def renamed(
         self, *, owner: str | None = None, spell: Callable[[str], str] = str
     ) -> "ArgumentError":
-        """The same error with the names that the user knows.
+        """Returns the same error with the names that the user knows.
 
         Args:
             owner: The function that the user called. `None` keeps the owner.
-            spell: Function from an argument of the current owner to the name that the user typed.
+            spell: Function from an argument's name to the name that the user typed.
         """
         received = self.received
         if not isinstance(received, str):
@@ -103,7 +103,7 @@ class ArgumentError(ValueError):
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
-    """Whether a shape is the expected one; unknown sizes are not compared."""
+    """Whether a shape equals the expected shape; unknown sizes are not compared."""
     return len(shape) == len(expected) and all(
         size is None or wanted is None or size == wanted
         for size, wanted in zip(shape, expected, strict=True)
@@ -130,7 +130,8 @@ def is_length(value: Any) -> bool:
 
 def integer(least: int) -> Validator:
     """An integer that is at least `least`."""
-    # No backend has an axis of 2**31 or more; its error would come late and explain little.
+    # No backend supports an axis of 2**31 or more, and its own error would come late and explain
+    # little.
     return Validator(
         f"an integer >= {least} (and < 2**31)",
         lambda value: _is_integer(value) and least <= value < 2**31,
@@ -153,8 +154,8 @@ def _known_to_keras(module: Any) -> Validator:
             object_of_keras = module.get(value)
         except (ValueError, TypeError):
             return False
-        # Keras takes a number as a weight without axes, but no layer has such a weight. Keras makes
-        # an instance of a class, but not of a class that is given as an activation.
+        # Keras uses a number as a weight without axes, but no layer has such a weight. Keras
+        # creates an instance of a given class, except for an activation.
         number = getattr(value, "shape", None) == ()
         made = callable(object_of_keras) and not inspect.isclass(object_of_keras)
         return not number and value is not None and made
@@ -177,11 +178,11 @@ def _is_backbone(value: Any) -> bool:
 
 
 SIZE = integer(1)
-# bool(value) would take "no" and NaN for True.
+# bool(value) would turn "no" and NaN into True.
 FLAG = Validator("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
 SHARE = Validator("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
 UNIT = Validator("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
-# `math.isfinite` raises for an integer that no float can hold.
+# `math.isfinite` raises an error for an integer that is too large for a float.
 FINITE = Validator(
     "a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max, float
 )
@@ -257,8 +258,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The kind of value, or the allowed names, of each argument whose name does not
-            determine them.
+        **special: The kind of value, or the allowed names, for the arguments whose names do not
+            determine these.
 
     Returns:
         The decorator.
@@ -328,7 +329,7 @@ def validator_of(
 
 
 def validate(name: str, value: Any, validator: Validator, owner: str = "") -> Any:
-    """The converted value of an argument; raises if it is invalid."""
+    """Returns the converted value of an argument, or raises an error."""
     if not validator.accepts(value):
         received: Any = {name: value}
         if getattr(value, "shape", ()):
@@ -338,10 +339,10 @@ def validate(name: str, value: Any, validator: Validator, owner: str = "") -> An
 
 
 def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings") -> list[Any]:
-    """The entries of a sequence, such as one column of a table, as a list.
+    """Returns the entries of a sequence, such as one column of a table, as a list.
 
-    Other values are errors: `list` would turn a table into the names of its columns, a mapping into
-    its keys, and a string into its letters. The order of a set differs between processes.
+    Other values raise an error. `list` would turn a table into the names of its columns, a mapping
+    into its keys, and a string into its letters. The order of a set differs between processes.
 
     Args:
         owner: The function or class that has the argument.
@@ -351,7 +352,8 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         of: Name of the entries.
 
     Raises:
-        ValueError: If `values` is no such sequence; the message names the column to pass.
+        ValueError: If `values` is not such a sequence. The message names the column to pass. If
+            `of` is "strings" and an entry is not a string.
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))
@@ -370,15 +372,20 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     elif isinstance(values, str | bytes):
         received = f"one string, {reprlib.repr(values)}"
     elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
-        return list(values)
+        entries = list(values)
+        for index, entry in enumerate(entries if of == "strings" else ()):
+            if not isinstance(entry, str):
+                received = f"{type(entry).__name__} at index {index}"
+                raise ArgumentError(name, "hold strings only", received, owner)
+        return entries
     raise ArgumentError(name, f"be a sequence of {of}{cure}", received, owner)
 
 
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
     """Warns if padded vectors of unequal length would count as steps of a model.
 
-    There is no warning if all rows have one length, or if the model has no graph, because it may
-    mask inside.
+    There is no warning if all rows have the same length, or if the model has no graph, because it
+    may mask steps by itself.
 
     Args:
         model: The model.

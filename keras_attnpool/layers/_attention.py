@@ -69,7 +69,7 @@ class AttentionBase(MaskedInputs):
 
     Not public. A subclass defines the method `_compute_attention`, which returns the output and the
     scores in any dtype. With `with_scores=False` the scores are `None`. The method gets the inputs
-    and the `Call`. The inputs are zero at padded steps unless the call is `in_chunks`.
+    and the `Call`. The inputs are zero at padded steps, except if the call is `in_chunks`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -192,10 +192,10 @@ class SequenceAttentionBase(AttentionBase):
 
     Not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -233,16 +233,16 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
     the logits `(batch, time, dim)` of each head to `_pool_per_feature`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
     """
 

@@ -31,9 +31,9 @@ class FusionBase(AttentionBase):
 
     Not public.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Call arguments:
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.

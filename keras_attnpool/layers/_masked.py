@@ -26,12 +26,12 @@ CURES = {
 
 
 class MaskReader:
-    """Reads masks, and stores whether the values of one were checked; not public."""
+    """Reads masks, and stores whether the values of a mask were checked; not public."""
 
     _has_waited = False
 
     def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
-        """The boolean mask of dense inputs; raises if the two do not fit."""
+        """The boolean mask of dense inputs; raises an error if the mask does not fit the inputs."""
         check_dense(inputs, self.name)  # type: ignore[attr-defined]
         kept = as_bool_mask(mask, inputs, self.name, wait=False)  # type: ignore[attr-defined]
         self._validate_mask_once(mask)
@@ -189,8 +189,8 @@ class MaskedPooling1D(MaskedInputs):
 class GlobalPoolingBase(MaskedPooling1D):
     """Base of the pooling layers without attention, which replace Keras's pooling; not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

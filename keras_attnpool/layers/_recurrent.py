@@ -14,11 +14,11 @@ from keras_attnpool.types import Shape, Tensor
 class BidirectionalBase(MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. The method `_states` of a subclass takes the words, with the kept steps in front. It
-    returns the states of both directions.
+    Not public. A subclass defines the method `_states`, which gets the steps with the kept steps in
+    front, and returns the states of both directions.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and

@@ -21,9 +21,9 @@ class AddPositionEmbedding(MaskedInputs):
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position. `f` is the
     index of the example's first kept step, or 0 without a mask.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The output has the
-    same mask, and its padded steps are 0. Positions count from the first kept step, so padding in
-    front changes nothing. A hole counts as a position.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    output has the same mask, and its padded steps are 0. Positions count from the first kept step,
+    so padding in front changes nothing. A hole counts as a position.
 
     Args:
         max_length: Number of positions: the largest number of steps from the first to the last kept
@@ -50,9 +50,9 @@ class AddPositionEmbedding(MaskedInputs):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, if there are more than `max_length` steps from the first to the last kept
-            step, or if the mask is not `(batch, time)` of 0 and 1. A compiled function cannot read
-            the mask. Its steps beyond `max_length` are NaN, or TensorFlow raises an error.
+            known `dim`, if a text is longer than `max_length`, or if the mask is not `(batch,
+            time)` of 0 and 1. A compiled function cannot read the mask. There, steps beyond
+            `max_length` are NaN, or TensorFlow raises an error.
 
     Example:
 

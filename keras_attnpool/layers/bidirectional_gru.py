@@ -24,8 +24,8 @@ class BidirectionalGRU(BidirectionalBase):
 
     The recurrence is `keras.layers.GRU`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -85,8 +85,8 @@ class BidirectionalGRU(BidirectionalBase):
     - `forward/gru_cell/bias` `(2, 3 * units)` has a row for the inputs and a row for the states.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order update, reset, new. The weights have the order and the shapes of
-    those of `keras.layers.Bidirectional` around `keras.layers.GRU`.
+    The gates are in the order update, reset, new. `keras.layers.Bidirectional` around
+    `keras.layers.GRU` has weights of the same order and shapes.
 
     Reference:
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for

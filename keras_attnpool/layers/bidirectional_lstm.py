@@ -25,8 +25,8 @@ class BidirectionalLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -87,8 +87,8 @@ class BidirectionalLSTM(BidirectionalBase):
     - `forward/lstm_cell/bias` `(4 * units,)` is the bias.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order input, forget, cell, output. The weights have the order and the
-    shapes of those of `keras.layers.Bidirectional` around `keras.layers.LSTM`.
+    The gates are in the order input, forget, cell, output. `keras.layers.Bidirectional` around
+    `keras.layers.LSTM` has weights of the same order and shapes.
 
     Reference:
         - Hochreiter and Schmidhuber, 1997, Long Short-Term Memory; with the forget gate of Gers,

@@ -22,8 +22,8 @@ LARGEST_ROOT = 1290
 class BlockSelfAttention(DirectionalAttentionBase):
     """Attends in one direction within short blocks of a text, and between the blocks.
 
-    This is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of `r`
-    steps:
+    The layer is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of
+    `r` steps:
 
     1. `h_t = activation(W x_t + b)`
     2. `g_t` is the attention of step `t` to the steps of its block that `direction` allows, by
@@ -44,16 +44,16 @@ class BlockSelfAttention(DirectionalAttentionBase):
     step is 0. Without `block_length`, `n` is the length of each text, from the first to the last
     kept step. So neither the length nor the side of the padding changes a result.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps and blocks a step attends to. `"forward"` allows earlier ones,
-            `"backward"` allows later ones, and `None` allows all but the step itself. The paper
-            uses these names.
+        direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
+            `"backward"` allows later steps, and `None` allows all but the step itself. The same
+            holds for blocks. The paper uses these names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.

@@ -25,9 +25,10 @@ class ConvAttentionPooling(AttentionPoolingBase):
        features
     3. `output = [a_1 V_1; ...; a_h V_h]`, `(filters,)`
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
-    zeros at padded steps and past the ends. Padded steps have weight exactly 0, whatever values
-    they hold. A row without a kept step gives a zero vector. The output has no mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    convolutions read zeros at padded steps and past the ends. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
         num_heads: Number of attention heads.

@@ -33,10 +33,10 @@ class ConvMultiHeadAttention(AttentionBase):
     A weighted mean of words cannot reverse their meaning, but a product can. The values of the
     second attention lie in (-1, 1), so they may negate or scale the result of the first attention.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
-    zeros at padded steps and past the ends. No query attends to a padded key. Outputs and weights
-    of padded queries are exactly 0. A hole in the mask keeps its position. The output has the same
-    mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    convolutions read zeros at padded steps and past the ends. No query attends to a padded key.
+    Outputs and weights of padded queries are exactly 0. A hole in the mask keeps its position. The
+    output has the same mask.
 
     Args:
         num_heads: Number of attention heads.

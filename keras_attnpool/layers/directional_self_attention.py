@@ -31,10 +31,10 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     a forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
     computes fewer scores for long texts.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output and of the hidden states.

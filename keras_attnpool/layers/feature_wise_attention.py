@@ -29,9 +29,9 @@ class FeatureWiseAttention(AttentionBase):
     threshold above 0.5 sets nearly all features to 0 at the start of training, and they get no
     gradient.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Maximum and mean use
-    only the kept steps. Padded steps are 0 in the output. A row without a kept step has a gate of
-    zeros. The output has the same mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Maximum
+    and mean use only the kept steps. Padded steps are 0 in the output. A row without a kept step
+    has a gate of zeros. The output has the same mask.
 
     Args:
         reduction: The hidden layer has `dim // reduction` units, at least 1.

@@ -21,11 +21,11 @@ class FusionGate(FusionBase):
     2. `output = F * h + (1 - F) * s`
 
     The paper has one bias. Its released code has these three biases, of which only the sum matters.
-    The layer has all three, so that it can load published weights.
+    The layer has all three biases, so that it can load published weights.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the gate's input features that is dropped in training, in [0, 1). The
@@ -113,7 +113,7 @@ class FusionGate(FusionBase):
         inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes two tensors `(batch, time, dim)` to one."""
+        """Mixes two tensors `(batch, time, dim)` into one."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._mask_inputs(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)

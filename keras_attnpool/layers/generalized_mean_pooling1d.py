@@ -30,8 +30,8 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     precision. If the learned power becomes negative, the output approaches the minimum. A power
     between -0.001 and 0.001 counts as 0.001, with which the output is nearly the geometric mean.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

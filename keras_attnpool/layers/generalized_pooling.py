@@ -37,9 +37,9 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I. The paper uses 5.
@@ -55,7 +55,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.

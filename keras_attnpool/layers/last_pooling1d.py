@@ -22,13 +22,14 @@ class LastPooling1D(GlobalPoolingBase):
     directions: the first half of the features at the last kept step, and the second half of the
     features at the first kept step.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
     Args:
-        bidirectional: Whether the features are forward states followed by as many backward states.
+        bidirectional: Whether the first half of the features are forward states, and the second
+            half are backward states.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

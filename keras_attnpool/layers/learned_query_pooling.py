@@ -32,17 +32,17 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     The queries do not depend on the sequence, so the same result needs no keys and values: `a_jh =
     softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t +
     b_v[h]`. The layer uses these formulas for few queries, because they take fewer multiplications.
-    For many queries it computes keys and values. Keys have no bias. It would add the same number to
-    all scores of a head, and the softmax would cancel it.
+    For many queries it computes keys and values. Keys have no bias, because a bias would add the
+    same number to all scores of a head, and the softmax would cancel this number.
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
     softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. Both options, together with `num_heads=M` and `use_bias=False`, give the
+    [o_j1; ...; o_jH]`. If both options are `False`, `num_heads=M` and `use_bias=False` give the
     efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
@@ -70,7 +70,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the queries, the values, the output and the feedforward network have

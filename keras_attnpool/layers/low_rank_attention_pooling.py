@@ -36,9 +36,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     number. This option is our addition, and it is off by default. With `num_heads=1` the layer
     leaves out the l2 norm, because every score would become 1 or -1, without a gradient.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's m.
@@ -74,7 +74,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
         context: Float tensor `(batch, context_dim)`, such as the mean of the word embeddings, as a
-            keyword argument. It is not allowed with `context="learned"`. Defaults to the
+            keyword argument. This argument is not allowed with `context="learned"`. Defaults to the
             constructor's `context`. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.

@@ -17,8 +17,8 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     Unlike in `keras.layers.GlobalAveragePooling1D`, padding never changes the result, and the sum
     is computed in float32 at least.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

@@ -16,8 +16,8 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
     `keras.layers.GlobalMaxPooling1D` ignores masks. If all kept values are negative, its maximum is
     the 0 of a padded step. In this layer a padded step is never the maximum.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

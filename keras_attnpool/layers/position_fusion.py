@@ -25,9 +25,9 @@ class PositionFusion(FusionBase):
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
     whose attentions are zero still keeps its token.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the tokens' features that is dropped in training before the weights are
@@ -120,7 +120,7 @@ class PositionFusion(FusionBase):
         attentions_mask: Sequence[Tensor | None] | None = None,
         tokens_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
+        """Mixes `k + 1` tensors `(batch, time, dim)` into one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]

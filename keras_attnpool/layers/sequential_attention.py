@@ -32,8 +32,8 @@ class SequentialAttention(AttentionBase):
     output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
     steps.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use the
-    mask. Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
+    parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
         order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
@@ -72,9 +72,9 @@ class SequentialAttention(AttentionBase):
         `(batch, time)` holds the weights of the steps.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -19,8 +19,8 @@ class StatisticsPooling1D(GlobalPoolingBase):
     2. `sigma = sqrt(max(sum_t (h_t - mu)^2 / n, epsilon))`
     3. `output = [mu; sigma]`
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

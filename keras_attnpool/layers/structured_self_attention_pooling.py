@@ -23,9 +23,9 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's r.
@@ -40,7 +40,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases. The paper has no

@@ -144,7 +144,7 @@ def LAMAEncoder(
     """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
 
     The model ignores word order. It is faster than `LAMA`, because all steps are computed in
-    parallel. Its cost is linear in the length of the text.
+    parallel. The cost is linear in the length of the text.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
@@ -152,7 +152,8 @@ def LAMAEncoder(
         num_heads: Number of attention heads, the paper's m. In figure 5 of the paper, 15 heads are
             best.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: `"embeddings"`, `"mean"` or `"learned"`. The first two are equal in this model.
+        context: `"embeddings"`, `"mean"` or `"learned"`. `"embeddings"` and `"mean"` are equal in
+            this model.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
