@@ -138,8 +138,8 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
 
     The cast is inside this layer. In the graph it would be an operation named "cast", and a model
     from a file may have an operation of this name. Each call has its own layer, because Keras
-    assumes that every call of a layer has as many outputs as the first. The tensors carry their
-    masks, so masks need no code.
+    assumes that every call of a layer has as many outputs as the first
+    (docs/upstream/keras-second-call.md). The tensors carry their masks, so masks need no code.
     """
 
     def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:

@@ -86,10 +86,11 @@ def _gini(row: Float64s) -> float:
 def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
-    Tau compares the number of token pairs that both attributions rank in the same order with the
-    number of pairs in opposite order. The difference of these numbers is divided by `sqrt(pairs
-    untied in the first * pairs untied in the second)`. A pair that is tied in one attribution
-    counts in neither number. Tau lies between -1 and 1. Unrelated orders have 0 on average.
+    Tau is `(same - opposite) / sqrt(pairs untied in the first * pairs untied in the second)`. Here
+    `same` is the number of token pairs that both attributions rank in the same order, and
+    `opposite` is the number of pairs that they rank in opposite order. A pair that is tied in one
+    attribution counts in neither number. Tau lies between -1 and 1. Unrelated orders have 0 on
+    average.
 
     Args:
         weights: One row `(time,)` per text, or one array `(texts, time)`, of positive or negative

@@ -37,7 +37,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
     softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. With both options, `num_heads=M` and `use_bias=False`, the layer is the
+    [o_j1; ...; o_jH]`. If both options are `False`, `num_heads=M` and `use_bias=False` give the
     efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The

@@ -133,6 +133,9 @@ def load_csv(
         data = load_csv("mail.csv", text_column="body")
         ```
     """
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        must = "be one character, and neither a quotation mark nor a line break"
+        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, "load_csv")
     path = Path(path)
     by_name = isinstance(text_column, str) or isinstance(label_column, str)
     if by_name and not header:
@@ -241,7 +244,8 @@ def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
         return f"{'; '.join(remarks)}. Is the right column taken for the labels?"
     for name in classes:
         number = _number(name)
-        key = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+        letters = unicodedata.normalize("NFKC", name).casefold()
+        key = "".join(x for x in letters if not x.isspace() and unicodedata.category(x) != "Cf")
         other = seen.setdefault(key if number is None else number, name)
         if other != name:
             return f"the labels {other!r} and {name!r} are two classes; if they mean one, mend them"

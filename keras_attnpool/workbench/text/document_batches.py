@@ -17,7 +17,7 @@ _Document = Sequence[npt.ArrayLike] | Array
 
 
 class DocumentBatches(Batches):
-    """Feeds `fit`, `evaluate` and `predict` batches of documents of similar numbers of sentences.
+    """Feeds `fit`, `evaluate` and `predict` batches of documents with similar sentence counts.
 
     A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
     the same number S of sentence places. S is the number of sentences of the bucket's longest
