@@ -258,8 +258,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The kind of value, or the allowed names, of each argument whose name does not
-            determine them.
+        **special: The kind of value, or the allowed names, for the arguments whose names do not
+            determine these.
 
     Returns:
         The decorator.
@@ -352,7 +352,8 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         of: Name of the entries.
 
     Raises:
-        ValueError: If `values` is not such a sequence. The message names the column to pass.
+        ValueError: If `values` is not such a sequence. The message names the column to pass. If
+            `of` is "strings" and an entry is not a string.
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))
@@ -371,7 +372,12 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     elif isinstance(values, str | bytes):
         received = f"one string, {reprlib.repr(values)}"
     elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
-        return list(values)
+        entries = list(values)
+        for index, entry in enumerate(entries if of == "strings" else ()):
+            if not isinstance(entry, str):
+                received = f"{type(entry).__name__} at index {index}"
+                raise ArgumentError(name, "hold strings only", received, owner)
+        return entries
     raise ArgumentError(name, f"be a sequence of {of}{cure}", received, owner)
 
 

@@ -83,8 +83,8 @@ def length_buckets(
 
     Args:
         lengths: Integers of shape `(N,)`, the number of steps of every row.
-        num_buckets: Largest number of boundaries. There are fewer if there are fewer distinct
-            lengths.
+        num_buckets: Largest number of boundaries. If there are fewer distinct lengths, there are
+            fewer boundaries.
         step: Boundaries are multiples of this number, except for the last boundary.
 
     Returns:
@@ -270,10 +270,10 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 class SequenceBatches(Batches):
     """Feeds `fit`, `evaluate` and `predict` batches of rows of unequal length.
 
-    A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`, such as the
-    words of a text, the instances of a bag or the frames of a recording. A batch is padded to the
-    smallest boundary that is not below the length of its rows. No row is cut, and there is no array
-    of all rows. Batches have few shapes, so a model is compiled for few shapes.
+    A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`. Examples are
+    the words of a text, the instances of a bag and the frames of a recording. A batch is padded to
+    the smallest boundary that is not below the length of its rows. No row is cut, and there is no
+    array of all rows. Batches have few shapes, so a model is compiled for few shapes.
 
     Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
     new batches in a new order. The same seed gives the same batches. With `shuffle=False` rows keep

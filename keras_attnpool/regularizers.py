@@ -78,7 +78,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
                 `None` counts all examples.
 
         Returns:
-            A scalar, at least float32. It is 0 if no example counts.
+            A scalar, at least float32. The scalar is 0 if no example counts.
         """
         heads = _flatten_features(heads, self)
         return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)

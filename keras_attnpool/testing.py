@@ -29,7 +29,8 @@ def check_pooling_layer(
 
     These are the promises:
 
-    - `"mask"`: the call takes `mask=`, booleans `(batch, time)` with True = keep, holes allowed.
+    - `"mask"`: the call takes `mask=`, booleans `(batch, time)` where True keeps a step and holes
+      are allowed.
     - `"padding content"`: the numbers in padded steps do not change the output.
     - `"padding length"`: more padding after the row does not change the output.
     - `"padding in front"`: padding before the row gives the same output as padding after the row.
@@ -45,8 +46,8 @@ def check_pooling_layer(
       output.
 
     Args:
-        make_layer: Function without arguments that returns a new layer. It is called more than
-            once.
+        make_layer: Function without arguments that returns a new layer. The function is called more
+            than once.
         skip: Names of promises that the layer does not make.
         largest: Size of inputs for which the output must be finite in half precision. The largest
             number of half precision is 65,504. A layer that multiplies inputs by each other needs a

@@ -13,10 +13,10 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
     """Held-out accuracy of a classifier that pools its steps by frozen weights.
 
     The classifier applies a hidden layer to each step (a word vector, if `steps` are ids), adds the
-    steps with the given `weights`, and computes class scores. It trains on a random half of the
-    rows of each class, for a fixed number of epochs and from fixed initial values. The accuracy is
-    that of the other half. The classifier reads each step alone, so only the weights depend on the
-    other steps.
+    steps with the given `weights`, and computes class scores. The classifier trains on a random
+    half of the rows of each class, for a fixed number of epochs and from fixed initial values. The
+    other half gives the accuracy. The classifier reads each step alone, so only the weights depend
+    on the other steps.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))

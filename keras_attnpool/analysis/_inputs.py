@@ -230,7 +230,7 @@ def _layers(model: Any) -> list[Any]:
 
 
 def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
-    """Whether the first input of each row is one block of ones, as long as another float input.
+    """Whether the first input of each row is a block of ones that fits another float input.
 
     Args:
         rows: The inputs of each row, without a batch axis.

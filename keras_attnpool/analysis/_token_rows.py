@@ -95,7 +95,7 @@ def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]
 
 def checked_labels(labels: Any, rows: int, label_names: Sequence[str], owner: str) -> Int64s:
     """Class indices `(rows,)` into `label_names`."""
-    if len(set(label_names)) != len(label_names):
+    if len(set(column(owner, "label_names", label_names))) != len(label_names):
         raise ArgumentError("label_names", "be distinct", {"label_names": label_names}, owner)
     return checked_classes(labels, rows, len(label_names), owner, "labels")
 

@@ -35,8 +35,8 @@ class AttentionTests:
         model: A functional classifier.
         inputs: Inputs of its `predict`, as arrays.
         mask: Boolean array `(texts, steps)`, True = the step counts. For a layer inside a
-            `HierarchicalEncoder` it is `(texts, sentences, words)`: each sentence has its own
-            weights, and measures are averaged over the sentences of a text.
+            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
+            its own weights, and measures are averaged over the sentences of a text.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of its scores, see `reduce_scores`.

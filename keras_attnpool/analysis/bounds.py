@@ -65,11 +65,11 @@ def normalized_aopc(
     tokens, the search keeps the better order.
 
     The search can miss the best order. If the AOPC of an order by weight lies outside the bounds of
-    the search, it becomes the bound. So every value lies in [0, 1].
+    the search, this AOPC becomes the bound. So every value lies in [0, 1].
 
-    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. This is 2,000 for 20
-    tokens and 5 beams. Each of the two orders by weight takes n more predictions. `beam_size=None`
-    tries all `2 ** n` sets, which is exact, and feasible for up to a dozen tokens.
+    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
+    beams, these are 2,000 predictions. Each of the two orders by weight takes n more predictions.
+    `beam_size=None` tries all `2 ** n` sets, which is exact, and feasible for up to a dozen tokens.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -83,9 +83,9 @@ def normalized_aopc(
         beam_size: Number of sets of tokens that each search keeps after every step, or `None` for
             all.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

@@ -68,9 +68,9 @@ def grade_attributions(
 
     Any column can compare attributions of one model. Only the normalised columns can compare
     models. A polarity violation is a text in which the token of largest absolute weight has the
-    wrong sign. This means that the probability moves against the sign, by more than 1e-6, if only
-    this token is removed. Attention weights are never negative, so their violations are tokens
-    whose removal raises the probability.
+    wrong sign. If only this token is removed, the probability then changes against the sign, by
+    more than 1e-6. Attention weights are never negative, so their violations are tokens whose
+    removal raises the probability.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -93,9 +93,9 @@ def grade_attributions(
         gradients: Whether the table has the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
@@ -109,9 +109,9 @@ def grade_attributions(
         same layout, with float64 arrays `(texts,)` that are NaN for texts without a value.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, no text has a token, a rationale lies on padding, or, with gradients, the
-            model has no graph.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, if no text has a token, if a rationale lies on padding, or if
+            gradients are needed and the model has no graph.
 
     Example:
 

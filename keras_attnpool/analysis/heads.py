@@ -69,8 +69,8 @@ def head_redundancy(similarity: Any) -> float:
         similarity: Array `(heads, heads)` from `head_similarity`.
 
     Returns:
-        The mean of the entries off the diagonal. It is 1 if all heads are equal, and 0 if no two
-        heads share a token.
+        The mean of the entries off the diagonal. The mean is 1 if all heads are equal, and 0 if no
+        two heads share a token.
 
     Raises:
         ValueError: If the matrix is not square, or if it has only one head.

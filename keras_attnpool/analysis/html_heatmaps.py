@@ -43,10 +43,10 @@ def heatmap_html(
 ) -> str:
     """Draws words or other steps, coloured by weight, as a piece of HTML.
 
-    The HTML loads no script, no file and no font. It suits light and dark pages. Long texts wrap,
-    and a word shows its weight under the pointer. Names are always shown as text, never as HTML.
-    Control and direction-changing characters appear as code points. Right-to-left scripts keep
-    their direction. Several heads are preceded by their mean, unless there are `row_names`.
+    The HTML loads no script, no file and no font. The colours suit light and dark pages. Long texts
+    wrap, and a word shows its weight under the pointer. Names are always shown as text, never as
+    HTML. Control and direction-changing characters appear as code points. Right-to-left scripts
+    keep their direction. Several heads are preceded by their mean, unless there are `row_names`.
     Negative weights, such as those of saliency, have a second colour.
 
     Args:

@@ -361,7 +361,7 @@ def plot_ranked(
     vmax: float | None = None,
     xlabel: str = "attention weight",
 ) -> Any:
-    """Lists the instances of a bag with one bar per weight, the largest weight first.
+    """Draws one bar per instance of a bag, with the largest weight first.
 
     Args:
         names: The name of each instance, such as its file.

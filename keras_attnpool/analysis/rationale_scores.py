@@ -80,7 +80,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     """Computes how well the weights rank rationale tokens before other tokens.
 
     The score of a text is the probability that a rationale token has a larger weight than another
-    token. Ties count one half. This is the area under the ROC curve.
+    token. Ties count one half. The score is the area under the ROC curve.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -222,7 +222,7 @@ def rationale_iou_f1(
 
     Returns:
         `RationaleScore`. Its `mean` is ERASER's macro F1: the F1 of the mean precision and the mean
-        recall. It is not the mean of `per_text`. `uniform` is the macro F1 of random tokens.
+        recall. `mean` is not the mean of `per_text`. `uniform` is the macro F1 of random tokens.
 
     Raises:
         ValueError: If shapes do not fit together, if an option is out of range, or if no text can

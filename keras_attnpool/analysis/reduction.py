@@ -91,7 +91,9 @@ def _checked_layout(values: Array, layout: str | None) -> str:
                 "LearnedQueryPooling, 'bhtd' for weights per feature"
             )
             raise ArgumentError("layout", must, f"scores of shape {values.shape}", "reduce_scores")
-    right_letters = set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
+    right_letters = (
+        isinstance(layout, str) and set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
+    )
     if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":
         must = "be distinct letters out of 'bhlqtd', with 'b' first and 't' among them"
         raise ArgumentError("layout", must, {"layout": layout}, "reduce_scores")

@@ -26,12 +26,12 @@ CURES = {
 
 
 class MaskReader:
-    """Reads masks, and stores whether the values of one were checked; not public."""
+    """Reads masks, and stores whether the values of a mask were checked; not public."""
 
     _has_waited = False
 
     def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
-        """The boolean mask of dense inputs; raises if the two do not fit."""
+        """The boolean mask of dense inputs; raises an error if the mask does not fit the inputs."""
         check_dense(inputs, self.name)  # type: ignore[attr-defined]
         kept = as_bool_mask(mask, inputs, self.name, wait=False)  # type: ignore[attr-defined]
         self._validate_mask_once(mask)

@@ -41,7 +41,7 @@ class AttentionPooling(AttentionPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
@@ -90,7 +90,8 @@ class AttentionPooling(AttentionPoolingBase):
 
     - `hidden/kernel` `(dim, hidden_dim)` is W, and `hidden/bias` `(hidden_dim,)` is b.
     - `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer.
-    - `gate/kernel` is U and `gate/bias` is b_g, with `gated=True`. They have the shapes of W and b.
+    - `gate/kernel` is U, in the shape of W, and `gate/bias` is b_g, in the shape of b, with
+      `gated=True`.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7

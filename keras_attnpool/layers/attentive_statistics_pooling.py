@@ -23,11 +23,12 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. This is the same number with
-    larger rounding errors. `k` adds the same number to all steps, and the softmax cancels it. With
-    `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m = sum_t h_t / n` is the mean of
-    the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is their standard
-    deviation. `W [0; m; s] + b` is computed once per row, because it is the same for all steps.
+    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. Their formula gives the same
+    number with larger rounding errors. `k` adds the same number to all steps, and the softmax
+    cancels it. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m = sum_t h_t /
+    n` is the mean of the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is
+    their standard deviation. `W [0; m; s] + b` is computed once per row, because it is the same for
+    all steps.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
@@ -43,13 +44,13 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. The last two can give weights of exactly 0.
-        epsilon: The smallest variance, a number > 0. Smaller variances are set to `epsilon` and get
-            no gradient. This holds for `sigma` and `s`.
+        epsilon: The smallest variance, a number > 0. In `sigma` and `s`, smaller variances are set
+            to `epsilon` and get no gradient.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.

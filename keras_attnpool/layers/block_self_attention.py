@@ -22,8 +22,8 @@ LARGEST_ROOT = 1290
 class BlockSelfAttention(DirectionalAttentionBase):
     """Attends in one direction within short blocks of a text, and between the blocks.
 
-    This is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of `r`
-    steps:
+    The layer is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of
+    `r` steps:
 
     1. `h_t = activation(W x_t + b)`
     2. `g_t` is the attention of step `t` to the steps of its block that `direction` allows, by
@@ -51,9 +51,9 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps and blocks a step attends to. `"forward"` allows earlier ones,
-            `"backward"` allows later ones, and `None` allows all but the step itself. The paper
-            uses these names.
+        direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
+            `"backward"` allows later steps, and `None` allows all but the step itself. The same
+            holds for blocks. The paper uses these names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.

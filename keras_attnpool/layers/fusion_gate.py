@@ -113,7 +113,7 @@ class FusionGate(FusionBase):
         inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes two tensors `(batch, time, dim)` to one."""
+        """Mixes two tensors `(batch, time, dim)` into one."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._mask_inputs(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)

@@ -49,9 +49,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     dictionary of outputs, this is the first by name.
 
     Args:
-        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences `(rows, words[,
-            dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are passed
-            with `mask=`, so the encoder must then accept this argument.
+        encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,
+            words[, dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are
+            passed with `mask=`, so the encoder must then accept this argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
@@ -72,9 +72,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         The encoder's result. Its first axis is split into documents and sentences.
 
     Raises:
-        ValueError: If `encoder` is no Keras layer, if the inputs have another rank, if a dictionary
-            has no sentences or documents, or if a mask does not fit or holds other values than 0
-            and 1.
+        ValueError: If `encoder` is not a Keras layer, if the inputs have another rank, if a
+            dictionary has no sentences or no documents, or if the mask has another shape or other
+            values than 0 and 1.
 
     Example:
 
@@ -121,7 +121,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self.encoder.build(self._rows_shape(input_shape))
 
     def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
-        """Encodes every sentence; returns `(batch, sentences, ...)`."""
+        """Encodes every sentence to `(batch, sentences, ...)`."""
         groups = self._groups(inputs, mask)
         if isinstance(inputs, dict):
             places = _where_any_word(groups, ops.cast(inputs[DOCUMENTS], "int32"))

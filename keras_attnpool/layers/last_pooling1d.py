@@ -28,7 +28,8 @@ class LastPooling1D(GlobalPoolingBase):
     mask.
 
     Args:
-        bidirectional: Whether the features are forward states followed by as many backward states.
+        bidirectional: Whether the first half of the features are forward states, and the second
+            half are backward states.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

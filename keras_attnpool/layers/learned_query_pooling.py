@@ -37,7 +37,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
     softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. Both options, together with `num_heads=M` and `use_bias=False`, give the
+    [o_j1; ...; o_jH]`. If both options are `False`, `num_heads=M` and `use_bias=False` give the
     efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
@@ -70,7 +70,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the queries, the values, the output and the feedforward network have

@@ -74,7 +74,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
         context: Float tensor `(batch, context_dim)`, such as the mean of the word embeddings, as a
-            keyword argument. It is not allowed with `context="learned"`. Defaults to the
+            keyword argument. This argument is not allowed with `context="learned"`. Defaults to the
             constructor's `context`. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.

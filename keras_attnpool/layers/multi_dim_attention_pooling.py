@@ -21,9 +21,9 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     2. `p_t = softmax over time of e_t`, for each feature separately
     3. `output = sum_t p_t * u_t`, element by element
 
-    DiSAN calls this source2token attention. MPSAN also uses it. It is `GeneralizedPooling` with one
-    head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The layer
-    has `b_b` because the papers have it; its gradient is exactly 0.
+    DiSAN calls this source2token attention, and MPSAN uses it too. The layer equals
+    `GeneralizedPooling` with one head and an ELU. `b_b` adds the same number to all steps, and the
+    softmax cancels it. The layer has `b_b` because the papers have it; its gradient is exactly 0.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
@@ -38,7 +38,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.

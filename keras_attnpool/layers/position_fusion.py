@@ -120,7 +120,7 @@ class PositionFusion(FusionBase):
         attentions_mask: Sequence[Tensor | None] | None = None,
         tokens_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
+        """Mixes `k + 1` tensors `(batch, time, dim)` into one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]

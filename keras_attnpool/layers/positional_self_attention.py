@@ -35,11 +35,12 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     A step that may attend to no kept step has a zero vector and zero weights. Examples are the
     first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
-    With a faraway mask, time and memory grow with `m * time`. Otherwise they grow with `time^2`, or
-    with `time^2 * units` if each feature has a score.
+    With a faraway mask, time and memory grow with `m * time`. Otherwise time and memory grow with
+    `time^2`, or with `time^2 * units` if each feature has a score.
 
-    ELU, the default score activation, is linear for positive values. There `V h_j` adds the same
-    number to all scores of a step, and the softmax cancels it. This holds in the paper too.
+    ELU, the default score activation, is linear for positive values. For positive values, `V h_j`
+    therefore adds the same number to all scores of a step, and the softmax cancels this number,
+    also in the paper.
 
     A hole in the mask counts as a position in distances.
 

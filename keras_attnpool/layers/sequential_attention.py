@@ -72,9 +72,9 @@ class SequentialAttention(AttentionBase):
         `(batch, time)` holds the weights of the steps.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 

@@ -46,8 +46,8 @@ class TokenWiseAttention(AttentionBase):
     1. `M = softmax over time of (ffn(max over dim of X) + ffn(mean over dim of X))`, `(time,)`
     2. `output = sum over t of M_t x_t`, or the steps `M_t x_t` with `pooled=False`
 
-    The paper's network is `mode="dense"`. It maps the `time` numbers of a text to `time` scores. So
-    each position has separate weights, and all texts must have the same known length. Positions
+    The paper's network is `mode="dense"`, which maps the `time` numbers of a text to `time` scores.
+    So each position has separate weights, and all texts must have the same known length. Positions
     count from the first kept step. `mode="pointwise"` maps the number of each step to its score, so
     texts may have any length.
 

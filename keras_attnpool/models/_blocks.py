@@ -145,8 +145,8 @@ def documents(
     Args:
         words: Ids, vectors and mask of a sentence's words. The mask is `None` if the vectors have a
             Keras mask. The sentences' mask is then also `None`.
-        level: Function from vectors and mask to one vector. Its last argument is the prefix of its
-            layers' names, so that all weights have different paths.
+        level: Function from vectors and mask to one vector. The last argument of `level` is the
+            prefix of the layers' names, so that all weights have different paths.
         packed: 0 for ids `(batch, sentences, words)`, or the number of arrays of sentences from
             `text.DocumentBatches`.
     """

@@ -84,7 +84,7 @@ def BiLSTM(
 ) -> keras.Model:
     """Builds the BiLSTM baseline: embeddings, stacked BiLSTMs, plain pooling, MLP with shortcut.
 
-    It differs from `GeneralizedPoolingClassifier` only in the pooling.
+    The model differs from `GeneralizedPoolingClassifier` only in the pooling.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

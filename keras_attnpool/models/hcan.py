@@ -71,19 +71,19 @@ def HCAN(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Share of the attention weights that is dropped in training, and of the vectors of
-            words and sentences after the positions are added.
+        dropout: Dropout of the attention weights, and of the vectors of words and sentences after
+            the positions are added.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_dropout: Dropout of the classifier's input. The official code has 0.1.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Its inputs are int32
-        ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with `hierarchical=False`.
-        With `packed` its inputs are a dictionary of `"sentences_0"` `(rows, words)` ... and
-        `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the paths of the layers are
-        `attention` and `pooling`, and the paths of the layers of the words are
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        are int32 ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with
+        `hierarchical=False`. With `packed` its inputs are a dictionary of `"sentences_0"` `(rows,
+        words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the paths
+        of the layers are `attention` and `pooling`, and the paths of the layers of the words are
         `sentences/word_attention` and `sentences/word_pooling`. The model is not compiled.
 
     Raises:

@@ -144,7 +144,7 @@ def LAMAEncoder(
     """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
 
     The model ignores word order. It is faster than `LAMA`, because all steps are computed in
-    parallel. Its cost is linear in the length of the text.
+    parallel. The cost is linear in the length of the text.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

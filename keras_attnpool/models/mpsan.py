@@ -93,9 +93,9 @@ def MPSAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The layers have the names `attention_0`, `attention_1` ..., `fusion`
-        (or `fusion_0` ... for gates) and `pooling`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The layers have the names `attention_0`, `attention_1` ...,
+        `fusion` (or `fusion_0` ... for gates) and `pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

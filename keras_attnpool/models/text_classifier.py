@@ -67,8 +67,8 @@ def TextClassifier(
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
         encoder: Layer from the words' vectors `(batch, time, dim)` to states `(batch, time, other
-            dim)`, or a list of such layers. If a layer reads backwards, each state moves to its
-            word, so the final state belongs to the first word.
+            dim)`, or a list of such layers. The states of a layer that reads backwards are
+            reversed, so that each state belongs to its word.
         pooling: Layer from the states to one vector. After a bidirectional encoder, `"last"` takes
             the final state of each direction. Only dropout, noise, normalization, activations or
             positions may be between them, and the config must not have `bidirectional`. Otherwise

@@ -37,8 +37,8 @@ def TransformerEncoderClassifier(
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         max_length: Number of learned positions. A longer input raises an error.
-        num_heads: Number of attention heads per encoder layer. It must divide the size of the
-            embeddings.
+        num_heads: Number of attention heads per encoder layer. `num_heads` must divide the size of
+            the embeddings.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
         num_layers: Number of encoder layers. The paper has 1.
         attention_dropout: Dropout inside the encoder.

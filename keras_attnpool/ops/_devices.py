@@ -67,7 +67,7 @@ FEW_PAIRS = 2**22
 def pairs_together(x: Tensor, scores: int) -> bool:
     """Returns whether an attention to near steps computes all pairs of steps.
 
-    This is so for short texts on an accelerator, where near pairs need twice as many kernel
+    The result is True for short texts on an accelerator, where near pairs need twice as many kernel
     launches.
 
     Args:
@@ -279,6 +279,7 @@ def _torch_identity() -> Any:
 def masks_are_cheap() -> bool:
     """Whether a recurrence with a mask is faster than a recurrence over moved steps.
 
-    This is so on CPUs with JAX or TensorFlow. The fast kernels elsewhere do not support masks.
+    The result is True on CPUs with JAX or TensorFlow. Elsewhere there are fast kernels, which do
+    not support masks.
     """
     return keras.backend.backend() != "torch" and on_cpu()

@@ -30,8 +30,8 @@ def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor
     zeros and drops its result.
 
     Args:
-        compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. It must compute
-            each row separately.
+        compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. The function
+            must compute each row separately.
         *tensors: The tensors.
 
     Returns:

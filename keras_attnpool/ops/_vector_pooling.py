@@ -30,8 +30,8 @@ def softmax_terms(
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time, ...)`, True = keep, or `None`. It may have fewer axes
-            than `logits`.
+        mask: Boolean tensor `(batch, time, ...)`, True = keep, or `None`. `mask` may have fewer
+            axes than `logits`.
         exact: Whether the weights are also exactly 0 in rows without a kept step.
 
     Returns:
@@ -86,8 +86,8 @@ def chunked_softmax_pooling(
 
     Args:
         score: Function `score(chunk, *weights)` that returns the logits `(batch, chunk_size,
-            *features)` of a chunk `(batch, chunk_size, dim)`. It may use only the tensors that are
-            its arguments.
+            *features)` of a chunk `(batch, chunk_size, dim)`. `score` may use only the tensors that
+            are its arguments.
         weights: The tensors that `score` needs.
         inputs: Float tensor `(batch, time, dim)`; padded steps may have any values.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.

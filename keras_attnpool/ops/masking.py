@@ -226,14 +226,17 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     >>> ops.lengths_to_mask([2, 0], max_length=3).shape == (2, 3)
     True
     """
-    lengths = ops.convert_to_tensor(lengths)
-    dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
+    must, given = "be integers (batch,)", type(lengths).__name__
+    try:
+        lengths = ops.convert_to_tensor(lengths)
+        dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError("lengths", must, given, "lengths_to_mask") from error
     if "int" not in dtype or len(shape) != 1:
-        received = f"{dtype} of shape {shape}"
-        raise ArgumentError("lengths", "be integers (batch,)", received, "lengths_to_mask")
+        raise ArgumentError("lengths", must, f"{dtype} of shape {shape}", "lengths_to_mask")
     if max_length is not None and not is_length(max_length):
-        must, given = "be None or an integer >= 0", {"max_length": max_length}
-        raise ArgumentError("max_length", must, given, "lengths_to_mask")
+        must = "be None or an integer >= 0"
+        raise ArgumentError("max_length", must, {"max_length": max_length}, "lengths_to_mask")
     # The number of steps might not fit into a smaller dtype.
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
@@ -286,9 +289,9 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
-        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
-        entry.
+        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
+        the kept entries of each row. Masked entries and rows without a kept entry have weights of
+        exactly 0.
 
     Example:
 

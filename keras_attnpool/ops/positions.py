@@ -147,11 +147,11 @@ def scaled_distance(time: Tensor) -> Tensor:
 class Relation:
     """A sum of position masks, as a function of `offset = key - query`; not public.
 
-    Every mask allows an interval of offsets, with or without 0. So a sum of masks also allows such
-    an interval. The cost of distance is finite and is subtracted from the scores before the
-    softmax. In exact arithmetic, a factor `exp(-distance)` on the exponentials would be equal. But
-    in float32 this factor is 0 beyond 103 steps, even if all nearer steps are padded and farther
-    steps should share the weight.
+    Every mask allows an interval of offsets, which may leave out the offset 0. So a sum of masks
+    also allows such an interval. The cost of distance is finite and is subtracted from the scores
+    before the softmax. In exact arithmetic, a factor `exp(-distance)` on the exponentials would be
+    equal. But in float32 this factor is 0 beyond 103 steps, even if all nearer steps are padded and
+    farther steps should share the weight.
     """
 
     lowest: int | None = None

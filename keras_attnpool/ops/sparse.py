@@ -20,9 +20,9 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
-        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
-        entry.
+        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
+        the kept entries of each row. Masked entries and rows without a kept entry have weights of
+        exactly 0.
 
     Example:
 
@@ -47,9 +47,9 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
-        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
-        entry.
+        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
+        the kept entries of each row. Masked entries and rows without a kept entry have weights of
+        exactly 0.
 
     Example:
 

@@ -8,6 +8,7 @@ import codecs
 import csv
 import gzip
 import io
+import itertools
 import re
 import reprlib
 import tomllib
@@ -148,7 +149,8 @@ def tsv_rows(content: str) -> Iterator[Row]:
     Any other quotation mark is part of the text, even if it opens a field and the row has no
     closing mark.
     """
-    lines = [line.removesuffix("\r") for line in content.split("\n")]
+    ending = "\n" if "\n" in content else "\r"
+    lines = [line.removesuffix("\r") for line in content.split(ending)]
     tabs, start = lines[0].count("\t"), 0
     while start < len(lines):
         end = start + 1
@@ -177,18 +179,24 @@ def tsv_rows(content: str) -> Iterator[Row]:
 def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
     """Yields the rows of a CSV file while its lines are read.
 
+    If the first row has quoted fields and another delimiter, each row is one field, which
+    `column_places` refuses.
+
     Raises:
         ValueError: If a quotation mark is never closed.
     """
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    start = 1
+    lines, start = iter(lines), 1
+    first = next(lines, "")
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     try:
         with long_fields():
             for fields in reader:
                 yield start, fields or [""]
                 start = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: {error}") from error
+        if start > 1 or not re.search('"[;\t,|]"', first.replace(delimiter, "")):
+            raise ValueError(f"{path}, line {start}: {error}") from error
+        yield from ((start, [line]) for line in itertools.chain([first], lines))
 
 
 def check_width(path: PathLike, line: int, fields: Sequence[str], first: Sequence[str]) -> None:
@@ -241,15 +249,7 @@ def column_places(
 
 def _kind(start: bytes) -> str:
     """Returns the kind of a file by its first bytes, and `""` for text."""
-    kinds = (name for name, pattern in _KINDS.items() if pattern.match(start))
-    found = next(kinds, "")
-    if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):
-        try:
-            text = codecs.getincrementaldecoder("utf-8")().decode(start)
-        except UnicodeDecodeError:
-            return "word2vec"
-        return "word2vec" if _CONTROL.search(text) else ""
-    return found
+    return next((name for name, pattern in _KINDS.items() if pattern.match(start)), "")
 
 
 def _marked(start: bytes) -> str:
@@ -274,6 +274,8 @@ def code_page(content: bytes) -> str | None:
     """Guesses the encoding of bytes that are not UTF-8: the most plausible text decides."""
     if guess := _utf_16(content):
         return guess
+    if b"\0" in content:
+        return None
     seen = content[:_SEEN]
     scores = {}
     for page, pattern in _CODE_PAGES.items():
@@ -299,7 +301,10 @@ def _undecodable(
     where = f" (line {number}: byte 0x{content[error.start]:02x} is not valid {encoding})"
     if encoding == "utf-8" and others > 2 * bad:
         return _other_encoding(owner, path, encoding, None, line, where + ", whose rest is UTF-8")
-    return _other_encoding(owner, path, encoding, code_page(content[begin:]), line, where)
+    guess = code_page(content[begin:])
+    if not guess and b"\0" in content:
+        return ValueError(f"{path}: is no text, as bytes of it are 0{where}")
+    return _other_encoding(owner, path, encoding, guess, line, where)
 
 
 def _other_encoding(

@@ -133,8 +133,8 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
     def restore(self, model: keras.Model) -> None:
         """Restores a compiled model to the end of the last finished epoch.
 
-        This includes the weights, the state of the optimizer, and the states of the random
-        generators, which `save_weights` does not save.
+        Restores the weights, the state of the optimizer, and the states of the random generators,
+        which `save_weights` does not save.
         """
         path = self._weights(self.epochs)
         model.optimizer.build(model.trainable_variables)

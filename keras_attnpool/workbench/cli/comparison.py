@@ -188,8 +188,9 @@ def mixed(
 ) -> tuple[float, float, float]:
     """Chooses the factors of a network, of TF-IDF's scores, and of the mean's logistic regression.
 
-    These factors have the smallest loss of all factors with at least as many correct validation
-    texts as the network alone. The last two factors are 0 if the network alone is best.
+    Factors are allowed if the validation accuracy is not below that of the network alone. The
+    allowed factors with the smallest loss are chosen. The last two factors are 0 if the network
+    alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN

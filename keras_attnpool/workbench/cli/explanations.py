@@ -49,7 +49,7 @@ class Explanation(NamedTuple):
         effects: float32 array `(words,)`, the fall of the probability if a word is removed.
         heads: float32 array `(heads, words)`, the attention weights of each head as multiples of
             the uniform weight. `None` for a model without attention over words.
-        by_gradient: Whether the effects are gradient x input. This is so for long texts.
+        by_gradient: Whether the effects are gradient x input, as for long texts.
     """
 
     text: str

@@ -132,7 +132,7 @@ def build(
         inputs: The reader's description of the inputs, see `readers`.
         num_classes: Number of classes.
         vectors: The initial embeddings; `None` draws them at random.
-        pooling: The pooling behind the encoder.
+        pooling: The pooling after the encoder.
     """
     asked = encoder(options)
     stages = [_config(options, "encoder", name) for name in asked.stages]

@@ -98,7 +98,7 @@ class Options:
         return f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Chooses the size of batches, if it was not given: small for few texts."""
+        """Sets `batch_size`, unless it was given; few texts get small batches."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -122,7 +122,7 @@ class Options:
 
 
 def best_behind(encoder: str) -> str:
-    """The default pooling behind an encoder."""
+    """The default pooling for an encoder."""
     return BEST_BEHIND.get(encoder, BEST_BEHIND[ENCODER])
 
 

@@ -106,7 +106,7 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
 
 
 class Table(NamedTuple):
-    """Texts, each with the other cells of its row.
+    """Texts with the other cells of their rows.
 
     Attributes:
         names: The names of the columns.

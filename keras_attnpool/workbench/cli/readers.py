@@ -267,7 +267,7 @@ class Features:
         )
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The weights of a text's words: means of the weights `(heads, tokens)`."""
+        """Averages the weights `(heads, tokens)` over the tokens of each word."""
         sizes = [size for _, size in self._pieces(content) if size]
         ends = 1 + np.cumsum([0, *sizes])  # behind the special token at the start of every text
         means = [weights[:, a:b].mean(axis=1) for a, b in itertools.pairwise(ends)]

@@ -121,7 +121,8 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 def remove_run(run: Path) -> None:
     """Removes a model and its files. Other files of the folder stay.
 
-    The configuration marks a folder as a run. It is kept, even if the removal is interrupted.
+    The configuration marks a folder as a run. The configuration is kept, even if the removal is
+    interrupted.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):
@@ -129,7 +130,7 @@ def remove_run(run: Path) -> None:
 
 
 def remove_leftovers(run: Path) -> None:
-    """Removes the temporary files of killed `train` processes, but not of running ones."""
+    """Removes the temporary files of killed `train` processes, but not of running processes."""
     leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|npz)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():

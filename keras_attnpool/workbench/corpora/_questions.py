@@ -69,7 +69,7 @@ class _Writer(Writer):
         self.kinds = kinds
 
     def bag(self) -> Bag:
-        """Draws the words of a question, with as many types as there are candidates."""
+        """Draws the words of a question, with a different type for each candidate."""
         kind = self.pick(self.kinds)
         patterns = self.pick(_FRAMES[kind])
         slots = [text for text, _ in patterns[0] if text.isupper()]
@@ -99,7 +99,7 @@ class _Writer(Writer):
         return Bag(patterns, fillings, tuple(candidates))
 
     def question(self) -> Question:
-        """Draws one of the arrangements of a bag, each as likely as the others."""
+        """Draws one of the arrangements of a bag, all equally likely."""
         bag = self.bag()
         return _written(self.pick(bag.patterns), bag, self.shuffled(range(len(bag.candidates))))
 

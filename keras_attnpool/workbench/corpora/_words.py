@@ -7,7 +7,7 @@ Pattern = tuple[tuple[str, bool], ...]  # (word or slot, whether it decides)
 
 
 def sections(corpus: str) -> dict[str, str]:
-    """Reads `words/CORPUS.txt`: the text under every head, without comments."""
+    """Reads the text under every head of `words/CORPUS.txt`, without comments."""
     file = resources.files("keras_attnpool.workbench.corpora") / "words" / f"{corpus}.txt"
     text = re.sub(r"^#.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     _, *parts = re.split(r"^\[(.+)\]$", text, flags=re.MULTILINE)

@@ -48,8 +48,8 @@ def load_tsv(
         text_column: Name of the column of texts, or its position from 0.
         label_column: Name of the column of labels, or its position from 0.
         label_names: The classes in order, for instance `train.label_names` of the training file.
-            Any other label is an error. `None` takes the labels of the file. They are sorted as
-            numbers if all labels are numbers, and as texts otherwise.
+            Any other label is an error. `None` takes the labels of the file. These labels are
+            sorted as numbers if all are numbers, and as texts otherwise.
         encoding: Encoding of the file. A byte order mark is dropped. The mark of UTF-16 or UTF-32
             sets the encoding if you do not.
         skip_empty: Whether lines without a text or a label are left out, with a warning that counts
@@ -67,10 +67,9 @@ def load_tsv(
     Raises:
         FileNotFoundError: If there is no such file.
         ValueError: If the file cannot be read as a table of labelled texts. Examples are another
-            encoding or delimiter, missing columns, the same column for texts and labels, lines with
-            more or fewer fields than the first line, empty texts or labels, unknown labels, a
-            single class, and a gzip file that is damaged or holds more than 1 GiB. The message
-            names the file and the cure.
+            encoding or delimiter, missing columns, lines with more or fewer fields than the first
+            line, empty texts, unknown labels, a single class, and a gzip file that is damaged or
+            holds more than 1 GiB. The message names the file and the cure.
 
     Example:
         ```python
@@ -134,6 +133,9 @@ def load_csv(
         data = load_csv("mail.csv", text_column="body")
         ```
     """
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        must = "be one character, and neither a quotation mark nor a line break"
+        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, "load_csv")
     path = Path(path)
     by_name = isinstance(text_column, str) or isinstance(label_column, str)
     if by_name and not header:
@@ -242,7 +244,8 @@ def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
         return f"{'; '.join(remarks)}. Is the right column taken for the labels?"
     for name in classes:
         number = _number(name)
-        key = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+        letters = unicodedata.normalize("NFKC", name).casefold()
+        key = "".join(x for x in letters if not x.isspace() and unicodedata.category(x) != "Cf")
         other = seen.setdefault(key if number is None else number, name)
         if other != name:
             return f"the labels {other!r} and {name!r} are two classes; if they mean one, mend them"

@@ -23,9 +23,6 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
     """Returns texts as a list; raises an error unless all are valid Unicode strings."""
     checked = column(owner, "texts", texts)
     for index, text in enumerate(checked):
-        if not isinstance(text, str):
-            received = f"{type(text).__name__} at index {index}"
-            raise ArgumentError("texts", "hold strings only", received, owner)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -35,7 +32,7 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
-    """Raises an error unless every value is `None` or an integer from 1 or 0."""
+    """Raises an error unless every value is an integer >= `least`, or `None` with `or_none`."""
     for name, value in values.items():
         if value is not None or not or_none:
             validate(name, value, integer(least), owner)
@@ -49,7 +46,7 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
         raise ArgumentError("vocabulary", must, received, owner)
     seen: set[str] = set()
     for index, word in enumerate(words):
-        if not isinstance(word, str) or not word or word in seen:
+        if not word or word in seen:
             must = "be distinct words, none empty"
             raise ArgumentError("vocabulary", must, f"{reprlib.repr(word)} at index {index}", owner)
         seen.add(word)

@@ -17,7 +17,7 @@ _Document = Sequence[npt.ArrayLike] | Array
 
 
 class DocumentBatches(Batches):
-    """Feeds `fit`, `evaluate` and `predict` batches of documents of similar numbers of sentences.
+    """Feeds `fit`, `evaluate` and `predict` batches of documents with similar sentence counts.
 
     A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
     the same number S of sentence places. S is the number of sentences of the bucket's longest
@@ -28,7 +28,7 @@ class DocumentBatches(Batches):
     With padding (`packed=0`), the inputs are ids `(B, S, W)`, where W is the length of the bucket's
     longest sentence. Any hierarchical model reads such inputs. But most sentences are much shorter
     than the longest sentence, and most documents are shorter than the longest document of their
-    bucket. Four of five places may be padding, so cut the longest sentences before. A compiled
+    bucket. Four of five places may be padding, so shorten the longest sentences first. A compiled
     model gets at most two shapes per bucket: full batches, and a smaller last batch.
 
     With packing (`packed=K`), only sentences with words are served, sorted by length into K groups.

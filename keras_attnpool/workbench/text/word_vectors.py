@@ -1,5 +1,6 @@
 """Trains word vectors on texts, or reads them from a file, to initialise an embedding."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -17,6 +18,7 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
 # gensim silently drops further words of a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
+_NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
@@ -110,9 +112,9 @@ def load_word_vectors(
     r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe.
 
     Each line is a word and its numbers, separated by single spaces, in UTF-8. If the first line has
-    only two integers, it is the header of word2vec's text format and is skipped. Words must match
-    exactly: "paris" in the vocabulary does not match "Paris" in the file. If a word occurs twice,
-    its first vector is used.
+    only two integers, it is the header of word2vec's text format, and its second integer is the
+    length of the vectors. Words must match exactly: "paris" in the vocabulary does not match
+    "Paris" in the file. If a word occurs twice, its first vector is used.
 
     Args:
         path: The file; gzip is recognised by its content.
@@ -147,22 +149,25 @@ def load_word_vectors(
     wanted = {word: index for index, word in enumerate(vocabulary)}
     del wanted[vocabulary[0]]
     vector_of: dict[int, Float32s] = {}
-    dim = 0
+    dim, is_empty = 0, True
     for number, line in _lines(path):
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
+            dim = int(fields[1])
             continue
+        is_empty = False
         dim = dim or len(fields) - 1
-        if dim < 1 or len(fields) < dim + 1:
+        # Some published words contain spaces, so the numbers are counted from the right.
+        index = wanted.get(" ".join(fields[:-dim]).strip(" "))
+        is_wide = index is None and len(fields) > dim + 1 and fields[0] in wanted
+        if dim < 1 or len(fields) < dim + 1 or (is_wide and _NUMBER.fullmatch(fields[1])):
             raise ValueError(
                 f"{owner}, line {number} must be a word and {dim or 'its'} numbers. "
                 f"Received: {line[:60]!r}"
             )
-        # Some published words contain spaces, so the numbers are counted from the right.
-        index = wanted.get(" ".join(fields[:-dim]).strip(" "))
         if index is not None and index not in vector_of:
             vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
-    if not dim:
+    if is_empty:
         raise ValueError(f"{owner}: the file is empty")
     vectors = _random_vectors(len(vocabulary), dim, seed)
     for index, vector in vector_of.items():
