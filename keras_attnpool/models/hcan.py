@@ -71,8 +71,8 @@ def HCAN(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Share of the attention weights that is dropped in training, and of the vectors of
-            words and sentences after the positions are added.
+        dropout: Dropout of the attention weights, and of the vectors of words and sentences after
+            the positions are added.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_dropout: Dropout of the classifier's input. The official code has 0.1.
         classifier_activation: Activation of the output; `None` gives logits.

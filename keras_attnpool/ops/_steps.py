@@ -58,7 +58,7 @@ def before_first(mask: Tensor) -> Tensor:
 
 
 def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns the order `(batch, time)` that begins with the first kept step, and its inverse.
+    """Orders the steps from the first kept step on; returns this order and its inverse.
 
     The steps before the first kept step come last. `take_steps` applies both orders.
     """

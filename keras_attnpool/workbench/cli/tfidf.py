@@ -36,7 +36,7 @@ class TfIdf:
 
     Args:
         vectorizers: Fitted counters, by the kinds of `VECTORIZERS`.
-        weights: float32 array `(terms of all, classes)`.
+        weights: float32 array `(terms of all vectorizers, classes)`.
         bias: float32 array `(classes,)`.
     """
 
