@@ -395,14 +395,15 @@ def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
     symbols = getattr(model, "inputs", None) or []
     if not any(len(symbol.shape) > 1 and symbol.shape[1] is None for symbol in symbols):
         return
-    for layer in model._flatten_layers():
-        calls = [node.arguments.kwargs for node in getattr(layer, "_inbound_nodes", [])]
-        masked = any(x is not None for call in calls for name, x in call.items() if "mask" in name)
-        if masked or isinstance(layer, keras.layers.Masking):
-            return
+    layers = model._flatten_layers()
+    values = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
+    calls = [node.arguments.kwargs for x in layers for node in getattr(x, "_inbound_nodes", [])]
+    masked = any(x is not None for call in calls for name, x in call.items() if "mask" in name)
+    if 0 in values or (masked and not values):
+        return
     warnings.warn(
         f"{owner} pads rows of unequal length with zeros, and no layer of model '{model.name}' "
-        "gets a mask: padding counts as steps. Give the model a mask as a second input, or put "
+        "masks zeros: padding counts as steps. Give the model a mask as a second input, or put "
         "keras.layers.Masking() in front.",
         stacklevel=stacklevel,
     )

@@ -550,7 +550,11 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
     """The rows of one input as arrays; nothing is copied."""
     arrays: list[Array] = []
     for index, row in enumerate(_checks.column(owner, name, rows, axes=32, of="arrays")):
-        array = np.asarray(row)
+        try:
+            array = np.asarray(row)
+        except ValueError as error:
+            must, received = "be arrays (n, ...)", f"lists of unequal length at index {index}"
+            raise _checks.ArgumentError(name, must, received, owner) from error
         if array.ndim < 1 or (arrays and array.shape[1:] != arrays[0].shape[1:]):
             alike = f" alike, (n, {', '.join(map(str, arrays[0].shape[1:]))})" if arrays else ""
             must, received = f"be arrays (n, ...){alike}", f"shape {array.shape} at index {index}"

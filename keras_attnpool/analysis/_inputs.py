@@ -71,11 +71,15 @@ class Inputs:
             if lengths is not None:
                 self._add_mask(model, lengths)
         self.lengths = lengths
-        unequal = lengths is not None and len(set(lengths.tolist())) > 1
-        if of_steps and unequal and self.kept_by is None and self.values.dtype.kind == "f":
-            warn_of_padding(model, owner, 4)
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
+        vectors = self.kept_by is None and self.values.dtype.kind == "f"
+        if vectors and lengths is not None and len(set(lengths.tolist())) > 1:
+            if self.mask_value is not None:  # the padding is still zeros
+                padding = np.arange(self.values.shape[1]) >= lengths[:, None]
+                self.values[padding] = self.mask_value
+            elif of_steps:
+                warn_of_padding(model, owner, 4)
         self.mask: Any = self._mask(mask, lengths) if of_steps else None
         if getattr(model, "built", True) is False:
             model(self.form(self.some(np.arange(1))))
@@ -173,10 +177,10 @@ class Inputs:
             return self.leaves[self.kept_by].astype(bool)
         if self.are_ids:
             return np.asarray(values != 0)
+        if self.mask_value is not None:
+            return np.asarray((values != self.mask_value).any(axis=tuple(range(2, values.ndim))))
         if lengths is not None:
             return np.asarray(np.arange(shape[1]) < lengths[:, None])
-        if self.mask_value is not None:
-            return np.asarray((values != self.mask_value).any(axis=-1))
         return np.ones(shape, bool)
 
 
@@ -261,19 +265,43 @@ def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
     """Returns the inputs as arrays in their structure, and the lengths of unequal rows."""
     if isinstance(given, Batches | keras.utils.PyDataset) or _is_loader(given):
         return _joined(given, owner)
-    if isinstance(given, Mapping):
-        lengths = None
-        read: dict[Any, Array] = {}
-        for name, each in given.items():
-            read[name], its = _rows(each, owner)
-            lengths = its if lengths is None else lengths
-        return read, lengths
     is_list = isinstance(given, list | tuple)
     if is_list and len(given) and len(ranks) != 1 and _are_inputs(given, ranks):
         return [np.asarray(each) for each in given], None
-    if is_list and len(given) == 1 and ranks and np.ndim(given[0]) == ranks[0]:
+    if is_list and len(given) == 1 and ranks and _rank(given[0]) == ranks[0]:
         return np.asarray(given[0]), None
-    return _rows(given, owner)
+    inputs = _by_input(given, ranks) if is_list else given
+    if not isinstance(inputs, Mapping):
+        return _rows(given, owner)
+    read = {name: _rows(each, owner) for name, each in inputs.items()}
+    leaves = {name: each for name, (each, _) in read.items()}
+    lengths = next((each for _, each in read.values() if each is not None), None)
+    return (list(leaves.values()) if 0 in leaves else leaves), lengths
+
+
+def _by_input(given: Sequence[Any], ranks: list[int]) -> dict[Any, Any] | None:
+    """The rows of each input, of rows that are dicts or lists of arrays, or of lists of rows."""
+    if given and all(isinstance(row, Mapping) for row in given):
+        return {name: [row[name] for row in given] for name in given[0]}
+
+    options = [given]
+    if all(isinstance(row, list | tuple) and len(row) == len(ranks) for row in given):
+        options.append(list(zip(*given, strict=True)))
+    for inputs in options if len(ranks) > 1 else ():
+        fits = len(inputs) == len(ranks) and all(
+            np.iterable(each) and all(_rank(row) == axes - 1 for row in each)
+            for each, axes in zip(inputs, ranks, strict=True)
+        )
+        if fits:
+            return dict(enumerate(inputs))
+    return None
+
+
+def _rank(given: Any) -> int:
+    try:
+        return np.ndim(given)
+    except ValueError:  # rows of unequal length
+        return -1
 
 
 def _are_inputs(given: Any, ranks: list[int]) -> bool:

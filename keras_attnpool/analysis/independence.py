@@ -17,6 +17,8 @@ OWNER = "batch_independence"
 # A batch is padded by these steps beyond its longest row. Odd and even numbers test strides.
 EXTRA = (1, 6)
 SINGLE, HALF = 1e-4, 1e-2
+# Size of a layer's outputs below which rounding may be all that differs.
+SMALL = 1e-2
 WORDS = {
     "repeat": "when the same batch is predicted again",
     "neighbours": "with other rows in the batch",
@@ -279,7 +281,7 @@ class _Rows:
                     missing = [
                         (0, (n or m) - m) for n, m in zip(x.shape[1:], row[j].shape, strict=True)
                     ]
-                    row[j] = np.pad(row[j], missing, constant_values=self._values[j])
+                    row[j] = _padded(row[j], missing, self._values[j])
         # Inputs with the same number of steps share a time axis.
         lengths = {
             j: tuple(len(row[j]) for row in self.rows)
@@ -322,8 +324,9 @@ class _Rows:
         axes = {
             axis for axis in range(x.ndim) if len({row[j].shape[axis] for row in self.rows}) > 1
         }
-        if x.ndim > (1 if self._floats[j] and not any(self._masks) else 0):
-            axes.add(0)
+        is_float = self._floats[j]
+        if x.ndim > (1 if is_float and not any(self._masks) else 0) and (is_float or x.ndim < 3):
+            axes.add(0)  # integers of three axes are pixels
         return sorted(axes)
 
     def _trim(self) -> None:
@@ -365,7 +368,7 @@ class _Rows:
             for row in rows:
                 missing = sizes - self.rows[row][j].shape
                 ends = [(n, 0) if self._front else (0, n) for n in missing]
-                padded.append(np.pad(self.rows[row][j], ends, constant_values=value))
+                padded.append(_padded(self.rows[row][j], ends, value))
             batch.append(np.stack(padded))
         return batch
 
@@ -400,11 +403,18 @@ class _Rows:
                 changed[j], any_dropped = np.where(keep, x, other).astype(x.dtype), True
         return changed if any_dropped else None
 
-    def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
+    def difference(
+        self,
+        row: int,
+        own: list[Array],
+        one: list[Array],
+        other: list[Array],
+        least: float = 1,
+    ) -> float:
         """The largest difference at the row's steps, relative to the size of the output.
 
         `own` is the output for the row alone. `one` and `other` are longer if their batches have
-        more steps. Only the row's steps are compared.
+        more steps. Only the row's steps are compared. Sizes below `least` count as `least`.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):
@@ -413,7 +423,7 @@ class _Rows:
             a, b = (self._own_steps(row, x, like.shape) for x in both)
             with np.errstate(invalid="ignore"):
                 apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b))
-            size = float(np.abs(a[np.isfinite(a)]).max(initial=1))
+            size = float(np.abs(a[np.isfinite(a)]).max(initial=least))
             found.append(float(np.nan_to_num(apart, nan=np.inf).max(initial=0)) / size)
         return max(found)
 
@@ -422,6 +432,11 @@ class _Rows:
         x = x[tuple(slice(-n if n else 0, None) if self._front else slice(n) for n in shape)]
         keep = self._kept[row].get(shape[0]) if shape and longer else None
         return x if keep is None else x[keep]
+
+
+def _padded(x: Array, ends: list[tuple[int, int]], value: float) -> Array:
+    """The array with padding at both ends of each axis; a number has none."""
+    return np.pad(x, ends, constant_values=value) if x.ndim else x
 
 
 def _steps(x: Array, axes: int = 1) -> Bools:
@@ -521,7 +536,8 @@ def _first_layer(
     def differ(one: list[Array | None], other: list[Array | None]) -> bool:
         both = [(x, y) for x, y in zip(one, other, strict=False) if x is not None and y is not None]
         like = [x for x, _ in both]
-        return rows.difference(row, like, like, [y for _, y in both]) > tolerance
+        # Small numbers in front may grow behind.
+        return rows.difference(row, like, like, [y for _, y in both], SMALL) > tolerance
 
     def path(one: _Call, other: _Call) -> str:
         # A recurrent layer calls its cell once per step.

@@ -191,9 +191,12 @@ def gate_gradients(
             with calls_through([(embedding, gated)]):
                 return model(tensors, training=False)
         leaves = leaves_of(tensors)
-        return model(
-            inputs.form({**leaves, inputs.steps: gate(leaves[inputs.steps])}), training=False
-        )
+        x = leaves[inputs.steps]
+        moved = gate(x)
+        if inputs.mask_value is not None:  # a masked step must keep the value that masks it
+            kept = ops.any(ops.not_equal(x, inputs.mask_value), axis=-1, keepdims=True)
+            moved = ops.where(kept, moved, x)
+        return model(inputs.form({**leaves, inputs.steps: moved}), training=False)
 
     step = _GateStep(run, model, gate, name=owner)
     # The loss is a sum over rows, so each row's part of the step is the gradient of that row.
@@ -227,7 +230,8 @@ class _Gate(keras.layers.Layer):  # type: ignore[misc]
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        gate = ops.cast(ops.expand_dims(self.factor.value + self.shift.value, -1), inputs.dtype)
+        gate = ops.cast(self.factor.value + self.shift.value, inputs.dtype)
+        gate = ops.reshape(gate, (*gate.shape, *[1] * (len(inputs.shape) - len(gate.shape))))
         baseline = ops.cast(self.baseline, inputs.dtype)
         return baseline + gate * (inputs - baseline)
 

@@ -6,6 +6,7 @@ import numpy as np
 from keras_attnpool._checks import ArgumentError, checked, integer
 from keras_attnpool.layers import AddPositionEmbedding, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
+from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import ActivationLike
 
 
@@ -91,6 +92,8 @@ def TransformerEncoderClassifier(
         embedded, mask=mask
     )
     for index in range(num_layers):
+        # On OpenVINO the encoder before has NaN at padding (docs/upstream/openvino-empty-query.md).
+        x = zero_masked(x, mask) if index else x
         x = TransformerEncoder(
             feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"
         )(x, padding_mask=mask)
