@@ -84,7 +84,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The penalty of one tensor with the heads on its first axis.
+        """Computes the penalty of one tensor with the heads on its first axis.
 
         Args:
             x: Float tensor `(heads, ...)`.
@@ -138,13 +138,13 @@ class AttentionOrthogonality(HeadRegularizer):
         super().__init__(factor)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(...,)` of attention `(..., heads, time)`."""
+        """Computes the penalty `(...,)` of attention `(..., heads, time)`."""
         products = ops.matmul(heads, ops.swapaxes(heads, -1, -2))
         identity = ops.eye(heads.shape[-2], dtype=heads.dtype)
         return self.factor * ops.sum(ops.square(products - identity), axis=(-2, -1))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean over the examples that count, and over the features, if any."""
+        """Computes the mean over the examples that count, and over the features, if any."""
         if len(heads.shape) != 4:
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
@@ -185,7 +185,7 @@ class CosineDisagreement(HeadRegularizer):
         super().__init__(factor)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(batch,)` of vectors `(batch, heads, features)`."""
+        """Computes the penalty `(batch,)` of vectors `(batch, heads, features)`."""
         # The sum of all pairwise products of unit vectors is the squared length of their sum.
         total = ops.sum(l2_normalize(heads), axis=1)
         return self.factor / heads.shape[1] ** 2 * ops.sum(ops.square(total), axis=-1)
@@ -193,7 +193,7 @@ class CosineDisagreement(HeadRegularizer):
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class HeadDistance(HeadRegularizer):
-    """Penalises small distances of heads: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
+    """Penalises small distances between heads: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
 
     Here `d_ij = ||x_i - x_j||_F^2`, squared as in the paper. As a `kernel_regularizer` on a kernel
     `(heads, ...)` the penalty is the paper's eq. 7. As an `attention_regularizer` it is eq. 8, and
@@ -246,11 +246,11 @@ class HeadDistance(HeadRegularizer):
         super().__init__(factor, threshold=threshold, batch_mean=batch_mean, normalize=normalize)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(batch,)` of tensors `(batch, heads, features)`."""
+        """Computes the penalty `(batch,)` of tensors `(batch, heads, features)`."""
         return self._hinge(self._distances(heads))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean penalty over the examples that count, or the penalty of their mean distance."""
+        """Computes the mean penalty of the examples that count, or that of their mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
         heads = _flatten_features(heads, self)
@@ -261,7 +261,7 @@ class HeadDistance(HeadRegularizer):
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
 
     def _distances(self, heads: Tensor) -> Tensor:
-        """Squared distances `(batch, heads, heads)` from one matrix product.
+        """Computes squared distances `(batch, heads, heads)` by one matrix product.
 
         Subtracting the heads' mean does not change the distances. The squares are then as small as
         the distances, so their difference has small rounding errors.
@@ -289,7 +289,7 @@ def _pair_sums(x: Tensor) -> Tensor:
 
 
 def _check_axes(x: Tensor, leading: int, regularizer: HeadRegularizer) -> None:
-    """Raises if a tensor has no axis behind the `leading` ones, the last of which is the heads'."""
+    """Raises an error if no axis follows the `leading` axes, the last of which holds the heads."""
     if len(x.shape) < leading + 1:
         must = f"have the heads on axis {leading - 1} and their values after it"
         received = f"a tensor of shape {tuple(x.shape)}"
@@ -297,7 +297,7 @@ def _check_axes(x: Tensor, leading: int, regularizer: HeadRegularizer) -> None:
 
 
 def _flatten_features(x: Tensor, regularizer: HeadRegularizer) -> Tensor:
-    """Flattens all axes behind the heads' one, as float32 at least."""
+    """Flattens all axes after the heads' axis, in float32 at least."""
     _check_axes(x, 2, regularizer)
     x = at_least_float32(x)
     shape = ops.shape(x)
@@ -305,7 +305,7 @@ def _flatten_features(x: Tensor, regularizer: HeadRegularizer) -> Tensor:
 
 
 def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
-    """The penalty of heads `(batch, ...)`; 0 for an empty batch, which has no mean."""
+    """Returns the penalty of heads `(batch, ...)`; 0 for an empty batch, which has no mean."""
     rows = heads.shape[0]
     if rows is None and not isinstance(heads, keras.KerasTensor):
         return ops.where(ops.shape(heads)[0] > 0, penalty, ops.zeros_like(penalty))
@@ -313,7 +313,7 @@ def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
 
 
 def _mean_over_kept(values: Tensor, kept: Tensor | None) -> Tensor:
-    """Mean over the batch axis of the examples that count; 0 if no example counts."""
+    """Averages the examples that count over the batch axis; 0 if no example counts."""
     if kept is None:
         return ops.mean(values, axis=0)
     kept = ops.cast(kept, "bool")

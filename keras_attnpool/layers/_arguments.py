@@ -22,7 +22,7 @@ class LayerArguments(LayerWeights):
     line: `super().__init__(locals())`.
 
     Keras's automatic config cannot replace this class. That config holds the arguments as the user
-    typed them, without defaults and checks. Layers that define `get_config` do not get it.
+    typed them, without defaults and checks. Layers with `get_config` do not get that config.
 
     The docstrings of the base classes hold the common parts of the layers' docstrings. `make
     layers` copies these parts to the layers.
@@ -46,17 +46,17 @@ class LayerArguments(LayerWeights):
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
 
-    # Whether the kernels that a `kernel_regularizer` gets have the heads on their first axis.
+    # Whether `kernel_regularizer` gets kernels with the heads on their first axis.
     _heads_in_kernel = False
 
     def __init__(self, given: dict[str, Any], **special: Validator | Collection[str]) -> None:
         """Checks every argument, and stores it as an attribute of the same name.
 
         Args:
-            given: The constructor's `locals()`. `super()` adds `__class__` to them, the class that
-                defines the constructor. A subclass may have more arguments.
-            **special: For each argument whose name does not tell it: the kind of value, or the
-                allowed names.
+            given: The constructor's `locals()`. `super()` adds `__class__`, the class that defines
+                the constructor. A subclass may have more arguments.
+            **special: The kind of value, or the allowed names, if an argument's name does not tell
+                them.
         """
         super().__init__(**given["kwargs"])
         self.supports_masking = True
@@ -96,7 +96,7 @@ class LayerArguments(LayerWeights):
         return dict(config)
 
     def _sublayer_kwargs(self, name: str, **own: Any) -> dict[str, Any]:
-        """Returns the arguments for an inner layer: `own`, and those that it shares."""
+        """Returns the arguments for an inner layer: `own` and the shared arguments."""
         kwargs = {"name": name, "dtype": self._inner_policy(), **own}
         for each in SHARED:
             if each in self._arguments and each not in own:

@@ -32,7 +32,7 @@ NORMALIZERS = {
 def heads_first(logits: Tensor) -> Tensor:
     """Turns `(batch, time, heads)` into `(batch, heads, time)`."""
     if logits.shape[2] == 1:
-        # With one head this is the same as a transpose, which tf2onnx writes wrongly
+        # With one head this equals a transpose. tf2onnx writes that transpose wrongly
         # (docs/upstream/tf2onnx-transpose.md).
         return ops.expand_dims(ops.squeeze(logits, 2), 1)
     return ops.transpose(logits, (0, 2, 1))
@@ -69,7 +69,7 @@ class AttentionBase(MaskedInputs):
 
     Not public. A subclass defines the method `_compute_attention`, which returns the output and the
     scores in any dtype. With `with_scores=False` the scores are `None`. The method gets the inputs
-    and the `Call`. The inputs are zero at padded steps, except if the call is `in_chunks`.
+    and the `Call`. The inputs are zero at padded steps, unless the call is `in_chunks`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -127,15 +127,15 @@ class AttentionBase(MaskedInputs):
     gated = False
 
     def _build_hidden(self, input_shape: Shape, hidden: int, activation: Any) -> None:
-        """Creates a hidden layer, and its gate, if any."""
+        """Creates a hidden layer, with a gate if `gated`."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            # `keras.activations.sigmoid` keeps its argument in memory. It is as large as all hidden
+            # `keras.activations.sigmoid` keeps its argument, which is as large as all hidden
             # states.
             self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """Returns the hidden states `(..., hidden)`, with the gate, if any, in float32 at least.
+        """Returns the hidden states `(..., hidden)`, gated or not, in float32 at least.
 
         With a context `(batch, size)` the hidden layer reads each step of `(batch, time, dim)` and
         the context.
@@ -150,7 +150,7 @@ class AttentionBase(MaskedInputs):
         self.score_bias = self._add_bias("score_bias", (size,))
 
     def _attention_logits(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """The scores `(..., size)` of `(..., dim)`, in float32 at least; see `_hidden_states`."""
+        """Turns `(..., dim)` into scores `(..., size)`, float32 at least; see `_hidden_states`."""
         return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
@@ -164,11 +164,11 @@ class AttentionBase(MaskedInputs):
         return product if bias is None else product + at_least_float32(bias)
 
     def _dropped_product(self, x: Tensor, training: bool | None, kernel: Any, bias: Any) -> Tensor:
-        """`_product` after dropout."""
+        """Applies dropout, then `_product`."""
         return self._product(self._apply_dropout(x, training), kernel, bias)
 
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
-        """A centred convolution over time, `(batch, time, filters)`; inputs are 0 at padding."""
+        """Convolves to `(batch, time, filters)`, centred; the inputs are 0 at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
         shape = (*ops.shape(x)[:2], kernel.shape[2])
         x = empty_batch_safe(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
@@ -188,7 +188,7 @@ class AttentionBase(MaskedInputs):
 
 
 class SequenceAttentionBase(AttentionBase):
-    """Base of the layers that attend from every step to others, `(batch, time, units)`.
+    """Base of the layers in which each step attends to others, `(batch, time, units)`.
 
     Not public.
 
@@ -215,7 +215,7 @@ class SequenceAttentionBase(AttentionBase):
         self.score_bias = self._add_bias("score_bias", (size,))
 
     def _values(self, inputs: Tensor, call: Call) -> Tensor:
-        """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
+        """Computes states `h` `(batch, time, units)`, in float32 at least; not 0 at padding."""
         return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -293,7 +293,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         )
 
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
-        """The function from logits to weights; with `exact` an empty row has weights of 0."""
+        """Returns the function from logits to weights; `exact` gives an empty row weights of 0."""
         if self.normalizer == "softmax" and not exact:
             return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]
@@ -313,7 +313,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _pool_scored(
         self, score: Callable[..., Tensor], inputs: Tensor, call: Call, num_heads: int = 1
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool` with the logits `(batch, time, heads)` that `score` computes of the inputs."""
+        """Does `_pool` with logits `(batch, time, heads)` that `score` computes from inputs."""
         if not call.in_chunks:
             return self._pool(inputs, heads_first(score(inputs)), call)
         vectors = self._pool_in_chunks(score, inputs, call.mask, (num_heads, 1))
@@ -331,7 +331,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         # The vector of an empty row is 0, because all inputs of the row are 0.
         shared = len(inputs.shape) == 3
         weights, used = self._normalize(logits, call, call.with_scores or not shared)
-        # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
+        # This is one batched product; a loop would write (batch, time, dim) for each head.
         if shared:
             vectors = ops.matmul(used, at_least_float32(inputs))
         else:
@@ -343,7 +343,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _pool_per_feature(
         self, inputs: Tensor, heads: Iterable[Tensor], call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool` with one weight per feature, one head after the other.
+        """Does `_pool` with one weight per feature, head by head.
 
         `heads` are the logits `(batch, time, dim)` of each head. The weights `(batch, heads, time,
         dim)` are `None` if neither the caller nor a penalty needs them.
@@ -352,7 +352,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         kept = None if mask is None else ops.expand_dims(mask, 2)
         wanted = call.with_scores or self.attention_regularizer is not None
         vectors, weights = [], []
-        # The matrix products take nearly all the time, so a loop costs nothing. The loop holds the
+        # Matrix products take most of the time, so a loop costs almost nothing. The loop holds the
         # logits of one head at a time; one product for all heads would hold all logits.
         for logits in heads:
             if self.normalizer == "softmax":
@@ -372,7 +372,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _pool_per_feature_at_once(
         self, inputs: Tensor, hidden: Tensor, kernel: Tensor, call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
+        """Does `_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
 
         Time is the last axis, because PyTorch's softmax on a GPU is parallel over the last axis
         only.
@@ -437,8 +437,8 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
         """Creates one kernel per head, `(heads, *shape)`, each drawn separately.
 
-        An initializer that draws all kernels at once counts the heads as inputs or outputs, and
-        makes every weight smaller.
+        If one draw made all kernels, the heads would count as inputs or outputs, and every weight
+        would be smaller.
         """
         draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(

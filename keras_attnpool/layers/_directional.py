@@ -20,21 +20,21 @@ DIRECTIONS = {
 class DirectionalAttentionBase(SequenceAttentionBase):
     """Base of the layers with DiSAN's masked attention; not public.
 
-    A subclass computes `_values`, attends to them by `_directional_attention`, and computes its
-    output from both.
+    A subclass computes `_values`, attends to them by `_directional_attention`, and mixes values and
+    attention.
     """
 
     def _sublayer_arguments(self, name: str) -> dict[str, Any]:
         """Returns the common arguments for an inner layer, with a separate seed.
 
-        Create the inner layer after this layer's weights, because its seeds follow the seeds of
-        these weights.
+        Create this layer's weights first: the inner layer's seeds follow the seeds of these
+        weights.
         """
         seed = None if self.seed is None else (self.seed + 1) % 2**31
         return self._sublayer_kwargs(name, dropout=self.dropout, seed=seed)
 
     def _directional_attention(self, hidden: Tensor, call: Call) -> tuple[Tensor, Tensor | None]:
-        """`s`, which is arbitrary at padding, and the weights `(..., query, key, units)`."""
+        """Returns `s`, arbitrary at padding, and the weights `(..., query, key, units)`."""
         dropped = self._apply_dropout(hidden, call.training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)

@@ -10,7 +10,7 @@ from keras_attnpool.types import Shape, Tensor
 
 
 class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
-    """Sets the mask of a tensor: Keras passes on only the first tensor's mask; not public."""
+    """Sets a tensor's mask, because Keras passes on only the first tensor's mask; not public."""
 
     def __init__(self) -> None:
         super().__init__(autocast=False)
@@ -45,7 +45,7 @@ class FusionBase(AttentionBase):
 
     @staticmethod
     def _mask(mask: Tensor | None, *of_tensors: Any) -> Tensor | None:
-        """Returns `mask`, or else the first mask of the tensors; Keras passes both by name."""
+        """Returns `mask`, or else the first of the tensors' masks, which Keras passes by name."""
         candidates = [mask, *keras.tree.flatten(of_tensors)]
         return next((m for m in candidates if m is not None), None)
 

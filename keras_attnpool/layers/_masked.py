@@ -31,7 +31,7 @@ class MaskReader:
     _has_waited = False
 
     def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
-        """The boolean mask of dense inputs; raises an error if the mask does not fit the inputs."""
+        """Returns the boolean mask of dense inputs; raises an error if it does not fit them."""
         check_dense(inputs, self.name)  # type: ignore[attr-defined]
         kept = as_bool_mask(mask, inputs, self.name, wait=False)  # type: ignore[attr-defined]
         self._validate_mask_once(mask)
@@ -61,7 +61,7 @@ class MaskedInputs(LayerArguments, MaskReader):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
     """
 
     _warned_of_lost_mask = False
@@ -157,7 +157,7 @@ class MaskedInputs(LayerArguments, MaskReader):
     def _mask_inputs(
         self, inputs: Tensor, mask: Tensor | None, zeroed: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        """Returns the inputs in the compute dtype, zero at padding, and the boolean mask."""
         if not hasattr(inputs, "dtype"):
             raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
@@ -174,11 +174,11 @@ class MaskedInputs(LayerArguments, MaskReader):
 class MaskedPooling1D(MaskedInputs):
     """Base of the layers that map `(batch, time, dim)` and a mask to one vector per row.
 
-    Not public. The mask ends here.
+    Not public. The output has no mask.
     """
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
-        """Returns `None`: a pooled vector has no time axis that a mask could belong to."""
+        """Returns `None`, because a pooled vector has no time axis for a mask."""
         return None
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

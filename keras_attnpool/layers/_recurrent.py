@@ -14,8 +14,8 @@ from keras_attnpool.types import Shape, Tensor
 class BidirectionalBase(MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. A subclass defines the method `_states`, which gets the steps with the kept steps in
-    front, and returns the states of both directions.
+    Not public. A subclass defines the method `_states`. It gets the kept steps in front, and
+    returns the states of both directions.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
@@ -49,7 +49,7 @@ class BidirectionalBase(MaskedInputs):
         return (input_shape[0], input_shape[1], directions * self.units)
 
     def _recurrent(self, kind: Any, name: str, dim: int) -> Any:
-        """A built LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
+        """Builds an LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
         arguments = self._sublayer_kwargs(name)
         recurrent_initializer = _drawn_in_float32(arguments.pop("recurrent_initializer"))
         layer = kind(
@@ -58,7 +58,7 @@ class BidirectionalBase(MaskedInputs):
             return_sequences=True,
             **arguments,
         )
-        # Since Keras 3.16 the default is False, with which every call with a mask would warn.
+        # Since Keras 3.16 the default is False. Then every call with a mask would warn.
         layer.supports_masking = True
         layer.build((None, None, dim))
         return layer

@@ -42,7 +42,7 @@ class LayerWeights(keras.layers.Layer):  # type: ignore[misc]
     _add_kernel = functools.partialmethod(_add, "kernel")
 
     def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
-        """A bias, or `None` with `use_bias=False`."""
+        """Adds a bias; returns `None` with `use_bias=False`."""
         return self._add("bias", name, shape) if self.use_bias else None
 
     def _clone_initializer(self, initializer: Any) -> Any:
@@ -59,7 +59,7 @@ class LayerWeights(keras.layers.Layer):  # type: ignore[misc]
         if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
             return initializer
         seed = self.seed if config["seed"] is None else config["seed"]
-        # The first copy keeps the seed, as one Keras layer with one kernel would.
+        # The first copy keeps the seed, like a Keras layer with one kernel.
         if seed is not None:
             seed = seed + 7919 * index
             # JAX accepts no larger seeds.

@@ -11,9 +11,9 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalGRU(BidirectionalBase):
-    """Encodes a sequence by two GRUs, a forward and a backward one.
+    """Encodes a sequence by a forward GRU and a backward GRU.
 
-    Each direction computes, for inputs `x_t` and with the gates in the order update, reset, new:
+    Each direction computes from inputs `x_t`, with gates in the order update, reset, new:
 
     1. `z_t = sigmoid(x_t W_z + h_{t-1} U_z + b_z)`, the share of the old state that stays
     2. `r_t = sigmoid(x_t W_r + h_{t-1} U_r + b_r)`
@@ -63,7 +63,7 @@ class BidirectionalGRU(BidirectionalBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 

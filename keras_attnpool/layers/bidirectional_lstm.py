@@ -11,10 +11,9 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalLSTM(BidirectionalBase):
-    """Encodes a sequence by two LSTMs, a forward and a backward one.
+    """Encodes a sequence by a forward LSTM and a backward LSTM.
 
-    Each direction computes, for inputs `x_t` and with the gates in the order input, forget, cell,
-    output:
+    Each direction computes from inputs `x_t`, with gates in the order input, forget, cell, output:
 
     1. `i_t, f_t, o_t = sigmoid(x_t W + h_{t-1} U + b)`, each gate with separate weights
     2. `g_t = tanh(x_t W_g + h_{t-1} U_g + b_g)`
@@ -65,7 +64,7 @@ class BidirectionalLSTM(BidirectionalBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 

@@ -80,7 +80,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
         query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
         blocks, blocks, units)` holds the scores between blocks, with the query block first. Both
-        entries have room for a text of `time` steps.
+        entries are sized for a text of `time` steps.
 
     Returns:
         The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
@@ -88,7 +88,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -195,7 +195,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         }
 
     def _grid(self, time: Any) -> tuple[Any, Any]:
-        """The numbers of blocks, and of places per block, for texts of up to `time` steps.
+        """Returns the number of blocks and the places per block, for up to `time` steps.
 
         Both are integers if `time` is an integer. They are tensors if a graph learns the length
         only when it runs.
@@ -204,8 +204,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
         if self.block_length is None:
             length = _block_length_of_int(time) if static else _block_length(time)
-            # A shorter text has shorter blocks, so it may have more blocks. It has the most blocks
-            # if (length - 1)^3 / 2 steps are cut into blocks of length - 1.
+            # A shorter text has shorter blocks, so it may have more blocks. The number is largest
+            # for (length - 1)^3 / 2 steps in blocks of length - 1.
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
@@ -214,7 +214,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         return sizes if static else tuple(ops.cast(size, time.dtype) for size in sizes)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """The indices from steps to places of blocks, and back.
+        """Returns the indices from steps to places in blocks, and back.
 
         Returns three tensors. The first is the step at each place `(batch, blocks * places)`. The
         second tells whether this step is kept `(batch * blocks, places)`. The third is the place of
@@ -223,7 +223,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         time, size = ops.shape(mask)[1], blocks * places
 
         def of_length(length: Tensor) -> list[Tensor]:
-            """Returns the numbers that follow from the block length of each text, `(n, 1)`."""
+            """Computes numbers from the block length of each text, `(n, 1)`."""
             length = ops.maximum(length, 1)  # a table begins with 0
             step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
             step = step + counted(0, places)
@@ -254,13 +254,13 @@ class BlockSelfAttention(DirectionalAttentionBase):
         return step, ops.reshape(filled, (-1, places)), back
 
     def _pool(self, within: Tensor, filled: Tensor, call: Call) -> Tensor:
-        """The vector `v` of each block; 0 for a block of padding."""
+        """Computes the vector `v` of each block; 0 for a block of padding."""
         logits = self._dropped_product(within, call.training, self.block_kernel, self.block_bias)
         exps, total = softmax_terms(logits, filled, exact=False)
         return normalized(ops.sum(exps * within, axis=1), total)
 
     def _fuse(self, hidden: Tensor, within: Tensor, between: Tensor, call: Call) -> Tensor:
-        """Steps 5 to 7."""
+        """Computes steps 5 to 7."""
         every = ops.concatenate([hidden, within, between], axis=-1)
         fusion = self._dropped_product(every, call.training, self.fusion_kernel, self.fusion_bias)
         gate = self._dropped_product(every, call.training, self.gate_kernel, self.gate_bias)
@@ -269,7 +269,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
 
 def _block_length_of_int(length: int) -> int:
-    """The smallest `r` with `r^3 >= 2 * length`. (A cube root in floats may be wrong by one.)"""
+    """Returns the smallest `r` with `r^3 >= 2 * length`. (A float root may be wrong by one.)"""
     root = 1
     while root**3 < 2 * length:
         root += 1

@@ -29,10 +29,10 @@ class CharacterEmbedding(LayerArguments, MaskReader):
     changes no result.
 
     Masking: the id 0 is padding. Inside a word, padding counts as a zero vector, and no window
-    starts there. A word without a character gives zeros. The mask of the output, `(batch, time)`,
-    keeps the words with a character. If the words also have a mask, from previous layers or from
-    `mask=`, both masks are combined. A word that this mask leaves out counts as a word without
-    characters.
+        starts there. A word without a character gives zeros. The mask of the output, `(batch,
+        time)`, keeps the words with a character. If the words also have a mask, from previous
+        layers or from `mask=`, both masks are combined. A masked word counts as a word without
+        characters.
 
     Args:
         num_characters: Number of character ids, padding included.
@@ -50,7 +50,7 @@ class CharacterEmbedding(LayerArguments, MaskReader):
 
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
-            Ids outside `[0, num_characters)` are treated as `keras.layers.Embedding` treats them.
+            The layer treats ids outside `[0, num_characters)` like `keras.layers.Embedding`.
         mask: Boolean or 0/1 tensor `(batch, time)` for the words, True = keep. Defaults to the
             inputs' Keras mask.
 
@@ -177,7 +177,7 @@ class CharacterEmbedding(LayerArguments, MaskReader):
 
 
 def _whole(ids: Tensor) -> Tensor:
-    """The ids as integers that can index."""
+    """Returns the ids as integers that can be indices."""
     ids = ops.convert_to_tensor(ids)
     whole = keras.backend.standardize_dtype(ids.dtype) in ("int32", "int64")
     return ids if whole else ops.cast(ids, "int32")

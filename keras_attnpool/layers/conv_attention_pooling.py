@@ -34,8 +34,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
         num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
         kernel_size: Number of steps of a window.
-        value_conv: Whether V is convolved. With `False` V is the inputs, as in the official code,
-            and their `dim` must be `filters`.
+        value_conv: Whether V is convolved. With `False` V equals the inputs, as in the official
+            code, and `dim` must be `filters`.
         activation: Activation of K and V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or

@@ -18,7 +18,7 @@ PARTS = ("query", "key", "value")
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class ConvMultiHeadAttention(AttentionBase):
-    """Self-attention over convolved steps: one attention, or the product of two.
+    """Self-attention over convolved steps, or the product of two such attentions.
 
     For one example with inputs `E` `(time, dim)`:
 
@@ -76,7 +76,7 @@ class ConvMultiHeadAttention(AttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -180,21 +180,21 @@ class ConvMultiHeadAttention(AttentionBase):
 
     @property
     def _projections(self) -> list[str]:
-        """The names of query, key and value of each attention."""
+        """Returns the names of each attention's query, key and value."""
         prefixes = ("", "parallel_")[: 1 + self.parallel]
         return [prefix + part for prefix in prefixes for part in PARTS]
 
     def _projection(self, name: str) -> tuple[Any, Any]:
-        """Kernel and bias (or `None`) of that name."""
+        """Returns the kernel, and the bias or `None`, of that name."""
         return getattr(self, f"{name}_kernel"), getattr(self, f"{name}_bias")
 
     def _activations(self, attention: int) -> list[Any]:
-        """The activations of query, key and value of one attention."""
+        """Returns the activations of one attention's query, key and value."""
         value = self.parallel_activation if attention else self.activation
         return [self.activation, self.activation, value]
 
     def _project(self, inputs: Tensor, attention: int) -> list[Tensor]:
-        """Step 1 of one attention: query, key and value `(batch, time, filters)`."""
+        """Computes step 1 of one attention: query, key and value `(batch, time, filters)`."""
         return [
             self._convolve(inputs, *self._projection(name), activation)
             for name, activation in zip(
@@ -203,7 +203,7 @@ class ConvMultiHeadAttention(AttentionBase):
         ]
 
     def _project_together(self, inputs: Tensor) -> list[Tensor]:
-        """Step 1 of all attentions by one convolution: queries, keys and values."""
+        """Computes step 1 of all attentions by one convolution: queries, keys and values."""
         count = 1 + self.parallel
         # The order is: all queries, all keys, all values.
         weights = [self._projection(n) for part in range(3) for n in self._projections[part::3]]
@@ -225,7 +225,7 @@ class ConvMultiHeadAttention(AttentionBase):
     def _multi_head(
         self, projected: list[Tensor], pairs: Tensor | None, call: Call
     ) -> tuple[Tensor, Tensor]:
-        """Step 2: `(batch, time, filters)` in float32 at least, and the weights."""
+        """Computes step 2: `(batch, time, filters)` in float32 at least, and the weights."""
         size = self.filters // self.num_heads
         query, key, value = (split_heads(x, x.shape[2] // size) for x in projected)
         scale = math.sqrt(size) if self.scale is None else self.scale

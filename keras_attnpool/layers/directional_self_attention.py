@@ -13,7 +13,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class DirectionalSelfAttention(DirectionalAttentionBase):
-    """Attends from each step to earlier or later steps, and mixes each step with the result.
+    """Attends from each step to earlier or later steps, and mixes the result with the step.
 
     With inputs `x_t` of one example, where step `j` attends to step `i`:
 
@@ -27,8 +27,8 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     5. `F_j = sigmoid(W_f1 h_j + W_f2 s_j + b_f)`, a `FusionGate`
     6. `output_j = F_j * h_j + (1 - F_j) * s_j`
 
-    With `"forward"` the first step has no step to attend to, so its `s_j` is 0. DiSAN concatenates
-    a forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
+    With `"forward"` the first step attends to no step, so its `s_j` is 0. DiSAN concatenates a
+    forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
     computes fewer scores for long texts.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
@@ -70,7 +70,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 

@@ -63,7 +63,7 @@ class FeatureWiseAttention(AttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -123,6 +123,6 @@ class FeatureWiseAttention(AttentionBase):
         return (input_shape[0], input_shape[2])
 
     def _scores(self, *pooled: Tensor) -> Tensor:
-        """The sum of the shared network's outputs for each `(batch, dim)`, in float32 at least."""
+        """Adds the shared network's outputs for each `(batch, dim)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         return ops.sum(self._attention_logits(both), axis=1)

@@ -13,14 +13,14 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class FusionGate(FusionBase):
-    """Mixes a sequence with the output of an attention, by a gate that is computed from both.
+    """Mixes a sequence and an attention's output by a gate that is computed from both.
 
     The layer computes from inputs `h` and attention `s`, both `(batch, time, dim)`:
 
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias. Its released code has these three biases, of which only the sum matters.
+    The paper has one bias. The released code has these three biases, but only their sum matters.
     The layer has all three biases, so that it can load published weights.
 
     Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
@@ -55,8 +55,8 @@ class FusionGate(FusionBase):
         mixture and the gate `F`, which is the share of the inputs.
 
     Raises:
-        ValueError: If an argument is invalid, if the tensors are not both `(batch, time, dim)` of
-            one shape, or if the mask is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the two tensors do not have one shape `(batch,
+            time, dim)`, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -126,7 +126,7 @@ class FusionGate(FusionBase):
     def _mix(
         self, inputs: Tensor, attention: Tensor, training: bool | None
     ) -> tuple[Tensor, Tensor]:
-        """The mixture and the gate, in float32 at least."""
+        """Returns the mixture and the gate, in float32 at least."""
         logits = self._dropped_product(inputs, training, self.inputs_kernel, self.inputs_bias)
         kernel, bias = self.attention_kernel, self.attention_bias
         logits = logits + self._dropped_product(attention, training, kernel, bias)

@@ -89,7 +89,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -190,8 +190,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             heads = self._head_logits(inputs, *stacks)
             vectors, weights = self._pool_per_feature(inputs, heads, call)
         if self.use_bias:
-            # The softmax over time cancels this bias, but its gradient must exist: without one,
-            # Keras warns that the weight is not trained.
+            # The softmax over time cancels this bias, but its gradient must exist. Otherwise, Keras
+            # warns that the weight is not trained.
             vectors = vectors + 0 * at_least_float32(self.score_bias)
         return self._merge_heads(vectors), weights
 
@@ -202,19 +202,19 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     def _logits(
         self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor
     ) -> Tensor:
-        """The logits `(batch, time, heads, dim or 1)` of the heads whose weights are given."""
+        """Computes the logits `(batch, time, heads, dim or 1)` of the heads with given weights."""
         hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
         return at_least_float32(ops.einsum("bthe,hed->bthd", hidden, score_kernel))
 
     def _hidden(self, inputs: Tensor, kernel: Tensor, *biases: Tensor) -> Tensor:
-        """The hidden layers `(batch, time, heads, hidden_dim)` of the heads in `kernel`."""
+        """Computes hidden layers `(batch, time, heads, hidden_dim)` of the heads in `kernel`."""
         hidden = ops.einsum("btd,hde->bthe", inputs, kernel)
         for bias in biases:
             hidden = hidden + bias
         return self.activation(hidden)
 
     def _head_logits(self, inputs: Tensor, *stacks: Tensor) -> Iterator[Tensor]:
-        """Yields the logits `(batch, time, dim or 1)` of each head in turn."""
+        """Yields the logits `(batch, time, dim or 1)` head by head."""
         heads = zip(*(ops.split(stack, self.num_heads) for stack in stacks), strict=True)
         for weights in heads:
             yield ops.squeeze(self._logits(inputs, *weights), 2)

@@ -15,7 +15,7 @@ from keras_attnpool.types import Shape, Tensor
 class LastPooling1D(GlobalPoolingBase):
     """Takes the last kept step of a sequence.
 
-    Padding may be at the end, in front or in holes.
+    Padding may be at the end, in front, or between kept steps.
 
     After a bidirectional layer, the last step holds a forward state that has read all steps, and a
     backward state that has read only this step. `bidirectional=True` takes the final state of both

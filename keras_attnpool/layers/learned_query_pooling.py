@@ -19,8 +19,8 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class LearnedQueryPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per learned query, by multi-head attention.
 
-    SigLIP (MAP head), CoCa and V-JEPA pool this way, and PMA pools sets this way. With inputs `x_t`
-    of one example, query `s_j`, and head `h` of size `d = key_dim`:
+    SigLIP (MAP head), CoCa, V-JEPA, and PMA (for sets) pool this way. With inputs `x_t` of one
+    example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
     2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`
@@ -37,8 +37,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
     softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. If both options are `False`, `num_heads=M` and `use_bias=False` give the
-    efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
+    [o_j1; ...; o_jH]`. The efficient probe of `M` queries has both options `False`, `num_heads=M`
+    and `use_bias=False`. It has `dim^2 + M dim` weights.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
@@ -105,7 +105,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -199,7 +199,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             self.key_kernel = self._add_kernel("key_kernel", (dim, width))
         else:
             # The queries are drawn as the rows of a matrix. Otherwise the initializer would treat
-            # their axis as that of a convolution.
+            # their axis as a convolution's axis.
             draw = self._clone_initializer(self.kernel_initializer)
             rows = (self.num_queries * self.num_heads, dim)
             self.queries = self._add_kernel(
@@ -251,7 +251,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return self._merge_heads(vectors), weights
 
     def _folded_queries(self, queries: Tensor) -> Tensor:
-        """The kernel `(dim, queries * heads)` that computes scores from the inputs."""
+        """Returns the kernel `(dim, queries * heads)` that computes scores from the inputs."""
         if self.key_projection:
             kernel = ops.einsum(
                 "jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel")
@@ -261,12 +261,12 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.transpose(ops.reshape(queries / math.sqrt(dim), (-1, dim)))
 
     def _asked(self, queries: Tensor) -> Tensor:
-        """The projected queries `(queries, heads, size)`."""
+        """Returns the projected queries `(queries, heads, size)`."""
         asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
         return ops.reshape(asked, (-1, self.num_heads, self._size))
 
     def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
-        """The scores `(batch, queries, heads, time)`."""
+        """Computes the scores `(batch, queries, heads, time)`."""
         if self._folds or not self.key_projection:
             # The rows have no batch axis, as in `_compute_attention`. For an einsum JAX would
             # transpose the inputs.
@@ -278,7 +278,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("jhd,bthd->bjht", self._asked(queries), keys)
 
     def _head_vectors(self, inputs: Tensor, used: Tensor) -> Tensor:
-        """The heads' weighted sums of values, `(batch, queries, heads, size)`."""
+        """Computes the heads' weighted sums of values, `(batch, queries, heads, size)`."""
         if self._folds:
             sums = ops.einsum("bjht,btf->bjhf", used, inputs)
             # After dropout the sum of the weights may differ from 1.
@@ -289,7 +289,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("bjht,bthd->bjhd", used, values)
 
     def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
-        """`_head_vectors`, one chunk of time after the other, without keys and values."""
+        """Computes `_head_vectors` chunk by chunk, without keys and values."""
         kernel = self._folded_queries(queries)
 
         def score(chunk: Tensor, kernel: Tensor) -> Tensor:
@@ -301,7 +301,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
 
     def _project(self, sums: Tensor, total: Any) -> Tensor:
-        """The heads' sums of values from the sums of inputs; `total` is the sum of the weights."""
+        """Computes the heads' sums of values from sums of inputs; `total` sums the weights."""
         # Each head has one product for the rows of all examples and queries.
         rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
         heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
@@ -310,14 +310,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
     def _normalize_heads(self, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
-        """`_normalize` of logits `(batch, queries, heads, time)`."""
+        """Does `_normalize` for logits `(batch, queries, heads, time)`."""
         shape = (-1, *logits.shape[1:3], ops.shape(logits)[3])
         flat = ops.reshape(logits, (-1, shape[1] * shape[2], shape[3]))
         weights, used = self._normalize(flat, call)
         return ops.reshape(weights, shape), ops.reshape(used, shape)
 
     def _feed_forward(self, vectors: Tensor) -> Tensor:
-        """Step 5, for `(batch, queries, dim)`."""
+        """Applies step 5 to `(batch, queries, dim)`."""
         normed = layer_normalize(vectors, self.gamma, self.beta)
         rows = ops.cast(ops.reshape(normed, (-1, normed.shape[2])), self.compute_dtype)
         hidden = at_least_float32(self.hidden(rows))
@@ -328,7 +328,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return layer_normalize(normed + fed, self.output_gamma, self.output_beta)
 
     def _split_heads(self, name: str) -> Tensor:
-        """The weight of this name, in float32 at least, with an axis for the heads."""
+        """Returns the weight of this name, in float32 at least, with an axis for the heads."""
         weight = at_least_float32(getattr(self, name))
         return ops.reshape(weight, (*weight.shape[:-1], self.num_heads, self._size))
 

@@ -93,7 +93,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
             known `dim`, if the context is not a float tensor `(batch, context_dim)`, or if the mask
-            has another shape or other values than 0 and 1.
+            has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -213,7 +213,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def _check_context(
         self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None
     ) -> None:
-        """Raises an error if mask and context are mixed up."""
+        """Raises an error if mask and context are swapped."""
         if context is None:
             # `layer(x, context)` passes the context as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
@@ -253,7 +253,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
-        """Steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
+        """Computes steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
         tokens = at_least_float32(self.hidden(inputs) if self.use_hidden else inputs)
         query = ops.matmul(
             self._context(inputs, context, mask), at_least_float32(self.context_kernel)
@@ -275,7 +275,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         return scores
 
     def _context(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
-        """The context `(batch or 1, context_dim)`, zero for rows without a kept step."""
+        """Returns the context `(batch or 1, context_dim)`, zero for rows without a kept step."""
         if self.context == "learned":
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:

@@ -69,7 +69,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -141,7 +141,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         return output, scores
 
     def _logits(self, x: Tensor) -> Tensor:
-        """The scores `(..., dim)`, without the bias that the softmax cancels."""
+        """Computes the scores `(..., dim)`, without the bias that the softmax cancels."""
         return ops.matmul(at_least_float32(self.hidden(x)), at_least_float32(self.score_kernel))
 
     def _scores_shape(self, input_shape: Shape) -> Shape:

@@ -57,8 +57,8 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
             `keras.layers`. A configuration `{"class_name": name, "config": arguments}` is also
-            allowed; its arguments replace the defaults of the name. So is the result of
-            `keras.saving.serialize_keras_object` for a layer. A layer is returned unchanged.
+            allowed; its arguments replace the defaults of the name. The result of
+            `keras.saving.serialize_keras_object` is allowed too. A layer is returned unchanged.
 
     Returns:
         The layer.
@@ -124,7 +124,7 @@ def is_made(identifier: Any) -> bool:
 def resolve(
     identifier: Any, names: Mapping[str, Maker]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The class or function for a name or a configuration, and the arguments for it.
+    """Returns the class or function for a name or configuration, and its arguments.
 
     Args:
         identifier: Identifier as in `get`, except a layer and a whole configuration.

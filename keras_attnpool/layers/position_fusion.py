@@ -58,8 +58,8 @@ class PositionFusion(FusionBase):
         mixture and its weights.
 
     Raises:
-        ValueError: If an argument is invalid, if there is no attention, if the tensors are not all
-            `(batch, time, dim)` of one shape, if the number of attentions changes after the first
+        ValueError: If an argument is invalid, if there is no attention, if the tensors do not have
+            one shape `(batch, time, dim)`, if the number of attentions changes after the first
             call, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
@@ -125,7 +125,7 @@ class PositionFusion(FusionBase):
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
         logits = self._dropped_product(tokens, training, self.kernel, self.bias)
-        # This goes source by source, because a softmax over a middle axis is slow on some backends.
+        # The softmax loops over sources, because over a middle axis it is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
         highest = ops.stop_gradient(functools.reduce(ops.maximum, logits))
         exps = [ops.exp(logit - highest) for logit in logits]

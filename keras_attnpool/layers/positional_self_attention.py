@@ -33,14 +33,14 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    A step that may attend to no kept step has a zero vector and zero weights. Examples are the
-    first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
-    With a faraway mask, time and memory grow with `m * time`. Otherwise time and memory grow with
+    A step without an allowed kept step has a zero vector and zero weights. Examples are the first
+    step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`. With
+    a faraway mask, time and memory grow with `m * time`. Otherwise time and memory grow with
     `time^2`, or with `time^2 * units` if each feature has a score.
 
     ELU, the default score activation, is linear for positive values. For positive values, `V h_j`
-    therefore adds the same number to all scores of a step, and the softmax cancels this number,
-    also in the paper.
+    therefore adds the same number to all scores of a step, and the softmax cancels it, as in the
+    paper.
 
     A hole in the mask counts as a position in distances.
 
@@ -89,7 +89,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -142,8 +142,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         values = self._values(inputs, call)
         hidden = self._apply_dropout(values, call.training)
-        # The terms are divided, and the bias is added, before the sums, because there are far more
-        # sums.
+        # Division and bias come before the sums, because there are far more sums than terms.
         source = affine(hidden, self.source_kernel) / self.scale
         target = affine(hidden, self.target_kernel, self.score_bias) / self.scale
         offsets = self._relation.offsets

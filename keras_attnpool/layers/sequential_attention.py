@@ -26,7 +26,7 @@ ORDER = Validator(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class SequentialAttention(AttentionBase):
-    """Weights the features of an encoded sequence, and then its tokens, or in reverse order.
+    """Weights the features and the tokens of an encoded sequence, in either order.
 
     The layer applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The
     output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
@@ -36,16 +36,17 @@ class SequentialAttention(AttentionBase):
     parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
-        order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
+        order: `("feature", "token")`, `("token", "feature")`, or only one of these names in a
+            tuple.
         reduction: Divisor of the sizes of both hidden layers, see `FeatureWiseAttention` and
             `TokenWiseAttention`.
         threshold: Number in [0, 1] that is subtracted from the weight of every feature, the paper's
             delta.
-        mode: Kind of the network of the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
+        mode: Kind of network in the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
             needs a known length.
         hidden_dim: Hidden units of the token-wise attention. `None` takes the default of `mode`.
-        pooled: Whether token-wise attention sums the steps, if it comes last.
-        dropout: Share of the weights of each part that is dropped in training, in [0, 1).
+        pooled: Whether the token-wise attention, as last part, sums the steps.
+        dropout: Share of each part's weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
@@ -112,8 +113,8 @@ class SequentialAttention(AttentionBase):
         **kwargs: Any,
     ) -> None:
         super().__init__(locals(), mode=MODES, order=ORDER)
-        # The initializers of the kernels are cloned before those of the biases, so that no two
-        # parts share a seed.
+        # Kernel initializers are cloned before bias initializers, so that no two parts share a
+        # seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # This creates the states of the parts' dropout, named after the layer and the part.
@@ -130,7 +131,7 @@ class SequentialAttention(AttentionBase):
         return [getattr(self, f"parts_{index}") for index in range(len(self.order))]
 
     def build(self, input_shape: Shape) -> None:
-        """Builds the parts; both see the shape of the inputs."""
+        """Builds the parts for the shape of the inputs."""
         self._feature_dim(input_shape)
         if "token" in self.order and self.mode == "dense":
             known_length(self, input_shape)

@@ -21,7 +21,7 @@ POINTWISE_UNITS = 8
 
 
 def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
-    """The number of steps that the dense weights are made for.
+    """Returns the number of steps that the dense weights are made for.
 
     Raises:
         ValueError: If the number is unknown; the message names the layer `owner`.
@@ -52,10 +52,10 @@ class TokenWiseAttention(AttentionBase):
     texts may have any length.
 
     Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
-    network reads 0 at padded steps, and their weight is exactly 0. A row without a kept step gives
-    zeros. The side of the padding does not change the result. In pointwise mode the length of the
-    padding does not change it either. A pooled output has no mask. Weighted steps have the mask of
-    the inputs.
+        network reads 0 at padded steps, and their weight is exactly 0. A row without a kept step
+        gives zeros. The side of the padding does not change the result. In pointwise mode its
+        length does not either. A pooled output has no mask. Weighted steps have the mask of the
+        inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
@@ -90,9 +90,9 @@ class TokenWiseAttention(AttentionBase):
         and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -184,11 +184,11 @@ class TokenWiseAttention(AttentionBase):
             )
 
     def _scores(self, *pooled: Tensor) -> Tensor:
-        """The sum of the shared network's outputs for each `(batch, time)`, in float32 at least."""
+        """Adds the shared network's outputs for each `(batch, time)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)
-        # These are rows, because TensorFlow cannot multiply every tensor of four axes with a kernel
+        # The inputs are rows, because TensorFlow cannot multiply all 4-axis tensors with a kernel
         # (docs/upstream/tensorflow-batch-matmul.md).
         scores = self._attention_logits(ops.reshape(both, (-1, 1)))
         return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)

@@ -29,7 +29,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return self.encoder(inputs, training=False)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the symbolic output, computed by the encoder, which may limit the length."""
+        """Returns the symbolic output of the encoder, which may limit the length."""
         return self.encoder.compute_output_spec(inputs)
 
     def get_config(self) -> dict[str, Any]:
@@ -192,7 +192,7 @@ def encode_tokens(
 
 
 def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
-    """The mask of a backbone's tokens, from its inputs; `None` if the states have a Keras mask."""
+    """Returns the mask of a backbone's tokens; `None` if the states have a Keras mask."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
             return CheckedMask(name, name="mask")(inputs[name])
@@ -227,7 +227,7 @@ def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | Non
 
 
 def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
-    """A symbolic input like `x`, whose time axis, if any, has the length `sequence_length`."""
+    """Creates a symbolic input like `x`; a time axis gets the length `sequence_length`."""
     shape = x.shape[1:]
     if shape and sequence_length:
         if shape[0] not in (None, sequence_length):
@@ -298,7 +298,7 @@ def pair_classifier(
     activation: ActivationLike = "relu",
     shortcut: bool = False,
 ) -> keras.Model:
-    """Builds a model of two texts: one encoder, `inputs` to `vector`, reads both texts."""
+    """Builds a model of two texts; one encoder, from `inputs` to `vector`, reads both."""
     encoder = keras.Model(inputs, vector, name="sentence_encoder")
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     each: list[Any] = pair

@@ -56,8 +56,7 @@ POSITIONS = (
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     """Calls a layer, with the mask if there is a mask and the layer reads it.
 
-    A layer of another package gets zeros at padding, and the mask under the name that its call has
-    for a mask.
+    Layers of other packages get zeros at padding, and the mask under the name in their call.
     """
     if not isinstance(part, keras.layers.Layer):
         return part(x, mask)
@@ -77,19 +76,19 @@ def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def attends(part: Part) -> bool:
-    """Whether a part's call is like that of keras.layers.MultiHeadAttention, for self-attention."""
+    """Whether a part is called like keras.layers.MultiHeadAttention, for self-attention."""
     call = part.call if isinstance(part, keras.layers.Layer) else part
     return {"value", "attention_mask"} <= set(inspect.signature(call).parameters)
 
 
 def _never_empty(mask: Tensor) -> Tensor:
-    """The mask, which keeps all steps of empty texts: some layers divide by the number of steps."""
+    """Keeps all steps of empty texts, because some layers divide by the number of kept steps."""
     ops = keras.ops
     return ops.logical_or(mask, ops.logical_not(ops.any(mask, axis=1, keepdims=True)))
 
 
 def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The states from an encoder, one per step, so that the mask fits them."""
+    """Returns an encoder's states, one per step, so that the mask fits them."""
     states = with_mask(part, x, mask)
     shape, steps = states.shape, x.shape[1] or 37
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
@@ -98,7 +97,7 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
         must = "return sequences, (batch, time, dim), with as many steps as it is given"
         received = f"{part!r}, which returns the shape {states.shape} for {x.shape}"
         raise ArgumentError("encoder", must, received)
-    # Keras returns these states in the order of reading. For the mask they move to their words.
+    # Keras returns these states in reading order. To fit the mask, they move to their words.
     backwards = isinstance(part, keras.layers.RNN) and part.go_backwards
     return keras.ops.flip(states, axis=1) if backwards else states
 
@@ -114,7 +113,7 @@ def both_directions(part: Part, before: bool) -> bool:
 
 
 def final_states(pooling: LayerLike) -> dict[str, Any]:
-    """The argument with which "last" takes both final states, unless the config sets it."""
+    """Returns the argument for "last" to take both final states, unless the config sets it."""
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)
@@ -168,7 +167,7 @@ def positional(
     prefix: str = "",
     **config: Any,
 ) -> Part:
-    """Applies MPSAN's self-attentions under several positional masks, and fuses them."""
+    """Applies MPSAN's self-attentions with several positional masks, and fuses the results."""
     shared = {key: config[key] for key in ("dropout", "kernel_regularizer") if key in config}
 
     def call(x: Tensor, mask: Tensor | None) -> Tensor:

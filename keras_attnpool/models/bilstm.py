@@ -21,7 +21,7 @@ POOLINGS = ("max", "mean", "last", "self_attention", "multi_dim")
 
 
 def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """Builds inputs, and states of stacked BiLSTMs over words and, if given, characters."""
+    """Builds inputs, and stacked BiLSTMs over words and, if given, characters."""
     inputs, x = embed_words_and_characters(given)
     if given["embedding_dropout"]:
         x = keras.layers.Dropout(given["embedding_dropout"], name="embedding_dropout")(x)
@@ -32,14 +32,14 @@ def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
 
 
 def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
-    """The layer for a name of `POOLINGS`, named "pooling".
+    """Returns the layer for a name of `POOLINGS`, named "pooling".
 
     Args:
         given: The arguments of a builder.
         **unused: Arguments that this layer does not use, with their default values.
 
     Raises:
-        ValueError: For a changed argument that the layer does not use.
+        ValueError: If an argument that the layer does not use was changed.
     """
     pooling, penalty = given["pooling"], given["attention_regularizer"]
     if pooling != "self_attention":

@@ -48,8 +48,8 @@ def HAN(
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
         are int32 ids `(batch, sentences, words)`, 0 = padding. With `packed` its inputs are a
         dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. In
-        `keras_attnpool.analysis` the path of the attention over sentences is `pooling`, and the
-        path of the attention over words is `sentences/word_pooling`. The model is not compiled.
+        `keras_attnpool.analysis` the attention over sentences has the path `pooling`, and the
+        attention over words has the path `sentences/word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

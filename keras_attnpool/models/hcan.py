@@ -82,8 +82,8 @@ def HCAN(
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
         are int32 ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with
         `hierarchical=False`. With `packed` its inputs are a dictionary of `"sentences_0"` `(rows,
-        words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the paths
-        of the layers are `attention` and `pooling`, and the paths of the layers of the words are
+        words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the layers
+        have the paths `attention` and `pooling`, and the word layers have the paths
         `sentences/word_attention` and `sentences/word_pooling`. The model is not compiled.
 
     Raises:

@@ -71,7 +71,7 @@ def TextClassifier(
             reversed, so that each state belongs to its word.
         pooling: Layer from the states to one vector. After a bidirectional encoder, `"last"` takes
             the final state of each direction. Only dropout, noise, normalization, activations or
-            positions may be between them, and the config must not have `bidirectional`. Otherwise
+            positions may come in between, and the config must not have `bidirectional`. Otherwise
             `"last"` takes the last step.
         attention_regularizer: Penalty on the attention weights of the pooling, for instance
             `AttentionOrthogonality`. The pooling must be given by its name.
@@ -97,8 +97,8 @@ def TextClassifier(
             frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of the hidden layer.
-        dropout: Share of the hidden layer that is dropped in training, or of the pooled vector
-            without a hidden layer.
+        dropout: Share of the hidden layer that is dropped in training, or of the pooled vector if
+            there is none.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
@@ -163,7 +163,7 @@ def TextClassifier(
 
 
 def _renamed(identifier: Any, prefix: str) -> Any:
-    """A separate layer for the words, because the given layer belongs to the sentences."""
+    """Returns a separate layer for the words, because the given layer belongs to the sentences."""
     if not prefix or not isinstance(identifier, keras.layers.Layer):
         return identifier
     config = {**identifier.get_config(), "name": f"{prefix}{identifier.name}"}

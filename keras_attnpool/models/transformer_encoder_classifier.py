@@ -92,7 +92,8 @@ def TransformerEncoderClassifier(
         embedded, mask=mask
     )
     for index in range(num_layers):
-        # On OpenVINO the encoder before has NaN at padding (docs/upstream/openvino-empty-query.md).
+        # On OpenVINO the encoder's output is NaN at padding
+        # (docs/upstream/openvino-empty-query.md).
         x = zero_masked(x, mask) if index else x
         x = TransformerEncoder(
             feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"

@@ -24,7 +24,7 @@ def additive_attention(
     bounded: bool = False,
     zero_padding: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
-    """Computes for each step the weighted sum of the steps that it may attend to.
+    """Computes each step's weighted sum of the steps that it may attend to.
 
     `output_j = sum_i softmax_i(score(source_i + target_j) - penalty_ji) * values_i`, over the kept
     and allowed steps `i`.
@@ -108,9 +108,9 @@ def banded_attention(
     exact = return_attention_scores or logits.shape[-1] * len(offsets) < values.shape[-1]
     exps, total = softmax_terms(logits, keep, exact)
     # A loop over the offsets needs no stack of the values. The gradient of `unstack` is one stack;
-    # an index would need such a tensor per offset. Blocks of steps with a matrix product were
-    # measured. With scalar scores, the backward pass of blocks is faster (up to 1.4 times at 1,024
-    # steps), but their forward pass is slower. With one score per feature, blocks do not help.
+    # indexing would need a stack per offset. Blocks of steps with a matrix product were measured.
+    # With scalar scores, the backward pass of blocks is faster (up to 1.4 times at 1,024 steps),
+    # but their forward pass is slower. With one score per feature, blocks do not help.
     terms = [
         weight * value
         for weight, value in zip(
@@ -138,7 +138,7 @@ def _per_feature_attention(
     return_attention_scores: bool,
     bounded: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """`additive_attention` with one score per feature."""
+    """Computes `additive_attention` with one score per feature."""
     # Keys precede queries, so the softmax is over axis 1, with queries and features as columns.
     costs = None if penalty is None else ops.expand_dims(ops.transpose(penalty), -1)
 
@@ -174,7 +174,7 @@ def _queries_at_once(values: Tensor) -> int | None:
     """Returns the number of queries whose scores fit into a cache, or `None` for all queries.
 
     PyTorch on a CPU writes and reads the whole table for every operation. With blocks, a training
-    step was measured 2 to 3 times as fast. Compilers fuse the operations.
+    step was 2 to 3 times as fast. Compilers fuse the operations.
     """
     if not _devices.eager_on_torch_cpu(values):
         return None

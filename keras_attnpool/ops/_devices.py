@@ -42,7 +42,7 @@ TOGETHER = 2**28
 def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
     """Returns whether a layer computes its heads together, not one after the other.
 
-    On an accelerator, kernel launches take the time, and all heads together need as many launches
+    On an accelerator, kernel launches take most time, and all heads together need as many launches
     as one head. A CPU is faster head by head, because the numbers of one head fit into the cache.
 
     Args:
@@ -89,7 +89,7 @@ MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     """Returns `make()`, a small tensor that depends only on its name and the dtype of `x`.
 
-    On PyTorch the tensor is cached. So an accelerator need not create it, or wait for its copy, in
+    On PyTorch the tensor is cached. So an accelerator does not create it, or wait for its copy, in
     every call.
 
     Args:
@@ -103,7 +103,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     if keras.backend.backend() != "torch" or isinstance(x, keras.KerasTensor):
         return make()
     torch = sys.modules["torch"]
-    # A trace or a fake mode cannot use outer tensors, and its own tensors end with it.
+    # A trace or a fake mode cannot use outer tensors. Its own tensors are invalid later.
     if torch_traces() or type(x) not in (torch.Tensor, torch.nn.Parameter):
         return make()
     key = (name, x.dtype, x.device)
@@ -113,7 +113,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     # A tensor from inference mode could not be used in a later training step.
     with torch.inference_mode(False):
         made = make()
-    # A wrapped tensor ends with its transformation.
+    # A wrapped tensor is invalid after its transformation.
     if (
         type(made) is torch.Tensor
         and made.device == x.device
@@ -128,7 +128,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
 
 
 def scalar_like(value: float, x: Tensor) -> Tensor:
-    """A number as a scalar tensor of the dtype of `x`; see `constant`."""
+    """Returns a number as a scalar tensor in the dtype of `x`; see `constant`."""
     return constant(value, x, lambda: keras.ops.convert_to_tensor(value, dtype=x.dtype))
 
 
@@ -193,7 +193,7 @@ def torch_traces() -> bool:
 
 
 def exp(x: Tensor) -> Tensor:
-    """`keras.ops.exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
+    """Computes `exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
     if not eager_on_torch_cpu(x):
         return keras.ops.exp(x)
     return sys.modules["torch"].exp2(x * math.log2(math.e))
@@ -218,12 +218,12 @@ def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
 
     Returns:
         A NumPy array, or `None` if the tensor has no values yet: a symbolic tensor, or a tensor in
-        a compiled, traced or mapped function. With `wait=False`, also `None` for a tensor on an
+        a compiled, traced or mapped function. `wait=False` also gives `None` for a tensor on an
         accelerator.
     """
     if isinstance(x, keras.KerasTensor) or torch_traces():
         return None
-    # Each backend raises another error for a tensor without values. JAX raises a TypeError.
+    # Each backend raises a different error for a tensor without values. JAX raises a TypeError.
     try:
         if wait or _in_host_memory(x):
             return np.asarray(keras.ops.convert_to_numpy(x))
@@ -249,8 +249,8 @@ def _in_host_memory(x: Any) -> bool:
 def can_recompute() -> bool:
     """Whether the backward pass can recompute values that the forward pass does not store.
 
-    PyTorch cannot do so inside `torch.func`, which refuses functions with a custom gradient. The
-    compiler of PyTorch cannot recompute a Keras layer. NumPy and OpenVINO have no backward pass.
+    PyTorch cannot recompute inside `torch.func`, which refuses custom gradients. The compiler of
+    PyTorch cannot recompute a Keras layer. NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
         return keras.backend.backend() not in ("numpy", "openvino")

@@ -42,7 +42,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 
 
 def counted(start: Any, stop: Any) -> Tensor:
-    """The integers from `start` to `stop - 1`, `(1, n)`, in PyTorch's dtype for an index."""
+    """Returns the integers from `start` to `stop - 1`, `(1, n)`, in PyTorch's index dtype."""
     dtype = "int64" if keras.backend.backend() == "torch" else "int32"
     return ops.expand_dims(ops.arange(start, stop, dtype=dtype), 0)
 
@@ -58,7 +58,7 @@ def before_first(mask: Tensor) -> Tensor:
 
 
 def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Orders the steps from the first kept step on; returns this order and its inverse.
+    """Orders the steps, the first kept step first; returns this order and its inverse.
 
     The steps before the first kept step come last. `take_steps` applies both orders.
     """
@@ -104,7 +104,7 @@ def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def last_step(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Returns the last kept step of each row, as `first_step`."""
+    """Returns the last kept step of each row, like `first_step`."""
     if mask is None:
         return x[:, -1]
     is_last = ops.flip(_is_first(ops.flip(mask, axis=1)), axis=1)

@@ -23,7 +23,7 @@ from keras_attnpool.types import Tensor
 def softmax_terms(
     logits: Tensor, mask: Tensor | None = None, exact: bool = True
 ) -> tuple[Tensor, Tensor | None]:
-    """Computes both parts of a softmax over time: exponentials, up to a factor, and their sum.
+    """Computes the two parts of a softmax over time: scaled exponentials and their sum.
 
     `exps / total` are the weights. A weighted sum of `values` needs only one division at the end,
     which saves a pass over time: `normalized(sum(exps * values), total)`.
@@ -54,7 +54,7 @@ def softmax_terms(
 
 
 def attention_weights(exps: Tensor, total: Tensor | None) -> Tensor:
-    """The weights of `softmax_terms`."""
+    """Computes the weights of `softmax_terms`."""
     return exps if total is None else exps / ops.expand_dims(total, 1)
 
 
@@ -109,7 +109,7 @@ def chunked_softmax_pooling(
     # A recomputed function may use only the tensors that are its arguments, and TensorFlow accepts
     # no boolean arguments.
     def scored(chunk: Tensor, kept: Tensor | None, *rest: Tensor) -> tuple[Tensor, Tensor]:
-        """The values and logits of a chunk; the logits of padded steps are the lowest number."""
+        """Returns a chunk's values and logits; logits of padded steps are the lowest number."""
         if kept is None:
             return at_least_float32(chunk), at_least_float32(score(chunk, *rest))
         kept = kept > 0
@@ -130,8 +130,8 @@ def chunked_softmax_pooling(
         moved, sums = vector * rescale, _weighted_sum(exps, values)
         result = [raised, before + added, moved + sums]
         if squares:
-            # The squared deviations from the chunk's mean, and the part from the distance of both
-            # means.
+            # The squared deviations from the chunk's mean, and the part from the distance between
+            # the means.
             mean = sums / threshold(added, 0, 1)
             distance = mean - moved / threshold(before, 0, 1)
             between = ops.square(distance) * (before * added / threshold(before + added, 0, 1))
@@ -140,7 +140,7 @@ def chunked_softmax_pooling(
         return tuple(result)
 
     def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
-        """The sums over all chunks, and the numbers that turn logits into weights."""
+        """Returns the sums over all chunks, and the numbers that turn logits into weights."""
         zeros = ops.zeros((batch, *features), dtype=dtype)
         vector = ops.zeros((batch, features[0], dim), dtype=dtype)
         start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
@@ -149,7 +149,7 @@ def chunked_softmax_pooling(
         return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
     def cotangents(gradients: Sequence[Tensor], results: Sequence[Tensor], *scored: Tensor) -> Any:
-        """The gradients of a chunk's values and logits, from the gradients of the results."""
+        """Computes the gradients of a chunk's values and logits from those of the results."""
         (mean, *variances, shift, total), (values, logits) = results, scored
         exps = exp(logits - ops.expand_dims(shift, 1))
         slopes = gradients[0] / total
@@ -182,7 +182,7 @@ def chunked_softmax_pooling(
 
 
 def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """`whole`, whose gradients are computed chunk by chunk, after `scored` is called again."""
+    """Does `whole`; its gradients call `scored` again, chunk by chunk."""
     inputs, kept, weights = tensors
     wanted = any(x.requires_grad for x in (inputs, *weights))
     if not (wanted and sys.modules["torch"].is_grad_enabled()):
@@ -192,7 +192,7 @@ def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensor
 
 
 def _on_jax(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """See `_on_torch`. A loop that JAX differentiates makes zeros of all inputs for each slice."""
+    """See `_on_torch`. In a loop that JAX differentiates, each slice makes zeros of all inputs."""
     jax = sys.modules["jax"]
     inputs, kept, weights = tensors
     pooled = jax.custom_vjp(whole)
@@ -256,7 +256,7 @@ def _gradients(
     results: Any,
     of_inputs: bool = True,
 ) -> Any:
-    """The gradients of inputs and weights, from the gradients that `pulled` returns per chunk."""
+    """Computes the gradients of inputs and weights from those that `pulled` returns per chunk."""
     count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
 
     def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
@@ -274,7 +274,7 @@ def _gradients(
 
 @functools.cache
 def _torch_recomputing() -> Any:
-    """Sums over chunks of time, which are computed again for the gradient.
+    """Sums over chunks of time, and computes the chunks again for the gradient.
 
     `torch.utils.checkpoint` would keep small tensors of each chunk. The memory of whole chunks
     between these tensors would be lost.
@@ -307,7 +307,7 @@ def _torch_recomputing() -> Any:
                 )
                 on_inputs, *on_weights = (next(found) if n else None for n in needed)
                 return None, None, on_inputs, None, *on_weights
-            # The tensors are detached, because those of the forward pass lead back to this
+            # The tensors are detached, because the forward pass's tensors lead back to this
             # function.
             results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
             # The gradients of the inputs are written chunk by chunk. The gradients of the weights
@@ -344,13 +344,13 @@ def _weighted_sum(exps: Tensor, values: Tensor) -> Tensor:
 
 
 def _highest(logits: Tensor) -> Tensor:
-    """Maximum over time, without a gradient, because it is only a shift."""
+    """Computes the maximum over time without a gradient, because it is only a shift."""
     # The gradient is stopped first, so that PyTorch stores nothing for a backward pass.
     return highest_along(ops.stop_gradient(logits), 1)
 
 
 def _shift(highest: Tensor) -> Tensor:
-    """The maximum, or 0 if all steps are padded; the exponentials of padded steps are then 0."""
+    """Returns the maximum, or 0 if all steps are padded; their exponentials are then 0."""
     return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
@@ -381,7 +381,7 @@ def _over_time(
 
 
 def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
-    """The number of chunks, and a function that returns each chunk's start, steps and new steps."""
+    """Returns the number of chunks, and a function to each chunk's start, steps and new steps."""
     batch, time, dim = ops.shape(inputs)
     size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
     steps = ops.arange(size)
@@ -400,7 +400,7 @@ def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) ->
 
 
 def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
-    """`carry = advance(index, *carry)` for each index."""
+    """Computes `carry = advance(index, *carry)` for each index."""
     backend = keras.backend.backend()
     if backend == "openvino":
         # OpenVINO's loop cannot read outer tensors, see docs/upstream/openvino-loop.md.

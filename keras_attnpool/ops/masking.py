@@ -74,7 +74,7 @@ def check_mask_shape(
 
 
 def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
-    """Advice for a mask of lengths, or for the mask of the inputs of a layer that shortens them."""
+    """Returns advice for a mask of lengths, or for a mask that is longer than the inputs."""
     if len(mask_shape) == 1:
         return ". Lengths become a mask by keras_attnpool.ops.lengths_to_mask"
     given, time = (shape[1] if len(shape) == 2 else None for shape in (mask_shape, expected))
@@ -172,7 +172,7 @@ def as_bool_mask(
 
 
 def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
-    """Returns the mask, and compares unknown sizes with those of the inputs when the graph runs.
+    """Returns the mask, and compares unknown sizes with the inputs' sizes when the graph runs.
 
     Only a TensorFlow graph has unknown sizes and needs this comparison. Without it, a mask of one
     step would be broadcast to all steps.
@@ -313,7 +313,7 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
 
 
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """`masked_softmax`, but with equal weights in rows without a kept entry.
+    """Computes `masked_softmax`, but with equal weights in rows without a kept entry.
 
     This is enough for a sum of values that are zero at padding. A row without a kept entry still
     gives 0, with a gradient of 0.
@@ -413,14 +413,14 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
 def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
     """Computes `masked_max` for steps that are already zero at padding."""
     if mask is not None:
-        # A row without a kept step keeps its zeros, because no step differs from "any".
+        # A row without a kept step keeps its zeros: its mask equals its `any` at all steps.
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
         x = ops.where(_append_axes(kept, x), x, scalar_like(_nothing_below(x), x))
     return highest_along(x, 1)
 
 
 def _nothing_below(x: Tensor) -> float:
-    """The lowest value of the dtype of `x`; -inf for floats, because a maximum may be -inf."""
+    """Returns the lowest value of the dtype; -inf for floats, because a maximum may be -inf."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     if "int" in dtype:
         return int(np.iinfo(dtype).min)
@@ -428,7 +428,7 @@ def _nothing_below(x: Tensor) -> float:
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
-    """Maximum along an axis >= 1 with at least one entry, even for an empty batch."""
+    """Computes the maximum along an axis >= 1 that is not empty, even for an empty batch."""
     return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 
@@ -466,7 +466,7 @@ def _as_bool(
 ) -> Tensor | None:
     """Turns a mask into booleans; raises an error for readable values other than 0 and 1.
 
-    With `x` `(batch, time, ...)`, a mask of another shape than `(batch, time)` also raises an
+    If `x` is given as `(batch, time, ...)`, a mask that is not `(batch, time)` also raises an
     error.
     """
     if mask is None:
@@ -479,7 +479,7 @@ def _as_bool(
 
 
 def _zeroed(x: Tensor, mask: Tensor | None, owner: str) -> tuple[Tensor, Tensor | None]:
-    """The tensor with zeros at masked steps, and the boolean mask."""
+    """Returns the tensor with zeros at masked steps, and the boolean mask."""
     x = ops.convert_to_tensor(x)
     mask = _as_bool(mask, owner, x)
     return zero_masked(x, mask), mask
@@ -494,7 +494,7 @@ def _append_axes(mask: Tensor, x: Tensor) -> Tensor:
 
 
 def _lowest(x: Tensor) -> Any:
-    """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
+    """Returns the lowest finite number of the dtype of `x` (float32 or float64) as a scalar."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     lowest = {"float32": -3.4e38, "float64": -1.7e308}
     return scalar_like(lowest[dtype], x)

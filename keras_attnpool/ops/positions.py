@@ -149,7 +149,7 @@ class Relation:
 
     Every mask allows an interval of offsets, which may leave out the offset 0. So a sum of masks
     also allows such an interval. The cost of distance is finite and is subtracted from the scores
-    before the softmax. In exact arithmetic, a factor `exp(-distance)` on the exponentials would be
+    before the softmax. In exact arithmetic, multiplying the exponentials by `exp(-distance)` is
     equal. But in float32 this factor is 0 beyond 103 steps, even if all nearer steps are padded and
     farther steps should share the weight.
     """
@@ -162,14 +162,14 @@ class Relation:
 
     @property
     def offsets(self) -> tuple[int, ...] | None:
-        """The allowed offsets, or `None` if their number grows with the length."""
+        """Returns the allowed offsets, or `None` if their number grows with the length."""
         if self.lowest is None or self.highest is None:
             return None
         return tuple(o for o in range(self.lowest, self.highest + 1) if o or self.itself)
 
     @property
     def offset_penalties(self) -> tuple[float, ...] | None:
-        """The cost of each of `offsets`, or `None` if distance has no cost."""
+        """Returns the costs of `offsets`, or `None` if distance has no cost."""
         if not self.linear + self.logarithmic:
             return None
         return tuple(
@@ -206,7 +206,7 @@ class Relation:
 
 
 def parse_positions(positions: Sequence[str], owner: str) -> Relation:
-    """The sum of the position masks with these names.
+    """Returns the sum of the position masks with these names.
 
     Args:
         positions: Names: `faraway_m` with an integer m, `earlier`, `later`, `distance`,
@@ -261,7 +261,7 @@ def _offsets(time: Tensor) -> Any:
 
 
 def _additive_mask(name: str, time: Tensor, owner: str) -> Tensor:
-    """The mask as the paper adds it to the scores."""
+    """Returns the mask that the paper adds to the scores."""
     time = validate("time", time, TIME, owner)
     relation = parse_positions([name], owner)
     penalty = relation.penalty(time, "float32")

@@ -11,8 +11,8 @@ from keras_attnpool.types import Tensor
 def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes sparsemax over the kept entries: `max(z - tau, 0)`, whose sum is 1.
 
-    Most weights are exactly 0. An entry has weight 0 and no gradient if it is below the largest
-    entry of its row by 1 or more. The weights are computed in float32 at least.
+    Most weights are exactly 0. An entry has weight 0 and no gradient if it is 1 or more below the
+    largest entry of its row. The weights are computed in float32 at least.
 
     Args:
         logits: Float tensor.
@@ -38,8 +38,8 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
 def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes 1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, whose sum is 1.
 
-    The result lies between softmax and sparsemax. An entry has weight 0 and no gradient if it is
-    below the largest entry of its row by 2 or more. The weights are computed in float32 at least.
+    The result lies between softmax and sparsemax. An entry has weight 0 and no gradient if it is 2
+    or more below the largest entry of its row. The weights are computed in float32 at least.
 
     Args:
         logits: Float tensor.
@@ -63,7 +63,7 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
 
 
 def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tensor:
-    """`max(z / power - tau, 0)^power`, with the threshold tau at which a row sums to 1."""
+    """Computes `max(z / power - tau, 0)^power`, with the tau that makes a row sum to 1."""
     mask = _as_bool(mask, "masked_sparsemax" if power == 1 else "masked_entmax15")
     z = at_least_float32(logits) / power
     kept = ops.ones_like(z, "bool")
@@ -95,11 +95,11 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
 
 
 def _support(z: Tensor, power: int) -> Tensor:
-    """1 for entries of `z` that get a weight, else 0; the maximum of each row is 0."""
+    """Returns 1 for entries of `z` with a weight, else 0; each row of `z` has the maximum 0."""
     falling = -ops.sort(-z, axis=-1)
     count = ops.cumsum(ops.ones_like(falling), axis=-1)
     mean = ops.cumsum(falling, axis=-1) / count
-    # The threshold at which the first entries up to each entry would sum to 1.
+    # For each entry, the threshold at which the entries up to it would sum to 1.
     if power == 1:
         tau = mean - 1 / count
     else:
