@@ -258,8 +258,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The kind of value, or the allowed names, for the arguments whose names do not
-            determine these.
+        **special: For each argument whose name does not tell it: the kind of value, or the
+            allowed names.
 
     Returns:
         The decorator.

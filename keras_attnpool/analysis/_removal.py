@@ -120,7 +120,7 @@ class Removal:
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Float64s:
-    """Increasing shares in [0, 1], at least `least` of them."""
+    """Checks that there are `least` or more shares, increasing in [0, 1]."""
     values = np.asarray(shares, np.float64)
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
     if not within or not (np.diff(values) > 0).all():

@@ -99,7 +99,7 @@ def grade_attributions(
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed of the random order of equal weights.
+        seed: Seed that orders tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.

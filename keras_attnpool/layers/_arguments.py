@@ -55,8 +55,8 @@ class LayerArguments(LayerWeights):
         Args:
             given: The constructor's `locals()`. `super()` adds `__class__` to them, the class that
                 defines the constructor. A subclass may have more arguments.
-            **special: The kind of value, or the allowed names, for the arguments whose names do not
-                determine these.
+            **special: For each argument whose name does not tell it: the kind of value, or the
+                allowed names.
         """
         super().__init__(**given["kwargs"])
         self.supports_masking = True

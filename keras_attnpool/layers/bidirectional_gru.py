@@ -85,8 +85,8 @@ class BidirectionalGRU(BidirectionalBase):
     - `forward/gru_cell/bias` `(2, 3 * units)` has a row for the inputs and a row for the states.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order update, reset, new. `keras.layers.Bidirectional` around
-    `keras.layers.GRU` has weights of the same order and shapes.
+    The gates are in the order update, reset, new. The weights match
+    `keras.layers.Bidirectional(keras.layers.GRU(...))` in order and shape.
 
     Reference:
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for

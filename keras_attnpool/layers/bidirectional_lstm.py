@@ -87,8 +87,8 @@ class BidirectionalLSTM(BidirectionalBase):
     - `forward/lstm_cell/bias` `(4 * units,)` is the bias.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order input, forget, cell, output. `keras.layers.Bidirectional` around
-    `keras.layers.LSTM` has weights of the same order and shapes.
+    The gates are in the order input, forget, cell, output. The weights match
+    `keras.layers.Bidirectional(keras.layers.LSTM(...))` in order and shape.
 
     Reference:
         - Hochreiter and Schmidhuber, 1997, Long Short-Term Memory; with the forget gate of Gers,

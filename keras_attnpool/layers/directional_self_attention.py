@@ -94,7 +94,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     - `score_bias` `(units,)` is b_s.
     - `gate/inputs_kernel` and `gate/attention_kernel` `(units, units)` are W_f1 and W_f2
       transposed.
-    - `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` have the sum b_f.
+    - `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` add up to b_f.
 
     Difference: here a padded step, and a step that has no step to attend to, have weights of
     exactly 0. The released code lowers all scores of such a step by a large constant, so its

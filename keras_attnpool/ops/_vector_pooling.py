@@ -35,8 +35,8 @@ def softmax_terms(
         exact: Whether the weights are also exactly 0 in rows without a kept step.
 
     Returns:
-        Two tensors, at least float32. The exponentials have the shape of `logits`, and their
-        exponents are shifted by the maximum over the kept steps of the row. The sums are `(batch,
+        Two tensors, at least float32. The exponentials have the shape of `logits`. Their
+        exponents are logits minus the maximum over the row's kept steps. The sums are `(batch,
         ...)`, or `None` if the exponentials are already the weights. The quotient is exactly 0 at
         padded steps, and its gradient is finite.
     """

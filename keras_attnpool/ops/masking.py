@@ -372,7 +372,7 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`masked_mean` of steps that are already zero at padding."""
+    """Computes `masked_mean` for steps that are already zero at padding."""
     total = ops.sum(at_least_float32(x), axis=1)
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
@@ -411,7 +411,7 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`masked_max` of steps that are already zero at padding."""
+    """Computes `masked_max` for steps that are already zero at padding."""
     if mask is not None:
         # A row without a kept step keeps its zeros, because no step differs from "any".
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))

@@ -57,8 +57,8 @@ class Simple(NamedTuple):
 def linear(
     data: Data, kinds: Sequence[str] = (WORDS, CHARACTERS), balanced: bool = False
 ) -> dict[str, Simple]:
-    """Predicts classes by linear classifiers on TF-IDF features. The features are words and pairs
-    of words, runs of 2 to 5 characters of a word, or both.
+    """Predicts classes by linear classifiers on TF-IDF features. The features are words and word
+    pairs, or runs of 2 to 5 characters in a word, or all of these.
 
     Each classifier is a support vector machine. On words, naive Bayes is tried too. The validation
     part chooses the regularization. Then the classifier is fitted on the training and validation

@@ -213,25 +213,26 @@ class _Training:
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
         told = comparison.sentence(test.labels, predicted, simpler, balanced)
-        lines = [told, NOT_REFITTED]
+        lines = [NOT_REFITTED]
         if len(self.data.validation) < comparison.FEWEST:
             lines.append(comparison.TOO_FEW.format(len(self.data.validation)))
-        metrics["comparison"] = "\n".join(lines)
         if self.options.compare:
             metrics["chosen"] = name
         # If scikit-learn is missing, the output says so, because the table would look complete.
-        missing = len(others) == 1
+        lines += [comparison.NO_LINEAR] * (len(others) == 1)
+        # The verdict is the last line of all, where a user looks first.
+        metrics["comparison"] = "\n".join([*lines, told])
         runs.write_json(self.run / runs.METRICS, metrics)
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
         if self.options.compare:
             print(f"The validation part likes {name} best: it is the model of this run.")
-        print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
-        print(f"\nThe run is in {self.run}\n")
+        print(f"The run is in {self.run}")
         if self.options.report:
             print("Writing the report ...", flush=True)
             trained = Run(self.run, self._config(), self.reader, self.trained[name])
             answers = self.predicted[name]
             print(*report.write(trained, self.options, name, metrics, test, answers), sep="\n")
+        print(f"\n{metrics['comparison']}")
 
     def _simple(self) -> dict[str, comparison.Simple]:
         """The rows that need no network, the largest class last."""

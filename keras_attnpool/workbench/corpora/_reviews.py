@@ -136,7 +136,7 @@ class _Writer(Writer):
         self.decides.extend([decides] * len(tokens))
 
     def manner(self, value: int) -> tuple[str, int]:
-        """Chooses a form that expresses `value`, and the value of the form's opinion word."""
+        """Returns a random form that expresses `value`, and the value of its opinion word."""
         sign, size = (1, value) if value > 0 else (-1, -value)
         if self.chance(self.negation_rate):
             return ("weak", "strong")[size - 1], -sign * (1 + self.below(2))
