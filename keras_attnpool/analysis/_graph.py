@@ -40,8 +40,8 @@ def inner_model(layer: Any) -> keras.Model | None:
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     """Returns every layer of a model by its path, such as `"inner/layer"` in a nested model.
 
-    The encoder of a `HierarchicalEncoder` and the user's own layers with inner layers count as
-    nested models.
+    Nested models include the encoder of a `HierarchicalEncoder`, and the user's own layers with
+    inner layers.
 
     Raises:
         ValueError: If `model` is not a model, or if it has not been built.

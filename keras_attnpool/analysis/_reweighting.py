@@ -10,8 +10,8 @@ from keras_attnpool.analysis._graph import graph_of, in_graph, rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
 from keras_attnpool.types import Array, Bools
 
-# The equation of the weighted sum of the inputs for each layout of the scores. A comparison of
-# outputs finds layers that compute something else.
+# For each layout of the scores, the equation of the inputs' weighted sum. A comparison of outputs
+# finds layers that compute something else.
 SUMS = {"bt": "bt,btd->bd", "bht": "bht,btd->bhd", "btd": "btd,btd->bd", "bhtd": "bhtd,btd->bhd"}
 SAME = 1e-3
 

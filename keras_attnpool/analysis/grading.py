@@ -65,7 +65,7 @@ def grade_attributions(
     | `entropy`, `gini` | concentration of the weights; neither direction is better |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | agreement with `rationales`, if given |
 
-    Any column can compare attributions of one model. Only the normalised columns can compare
+    Use any column to compare attributions of one model. Use only the normalised columns to compare
     models. A polarity violation is a text whose token of largest absolute weight has the wrong
     sign: without this token, the probability changes against the sign, by more than 1e-6. Attention
     weights are never negative. So a violation of attention is a token whose removal raises the
@@ -85,7 +85,7 @@ def grade_attributions(
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an
             attribution. Arrays of other libraries are allowed.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per column of `ids`.
+            rationale. An array has one value per token, or one per step of the inputs.
         shares: Increasing shares in [0, 1].
         beam_size: Number of token sets that the search for bounds keeps after every step. `None`
             keeps all; 0 leaves the bounds out.

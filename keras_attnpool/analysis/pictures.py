@@ -171,7 +171,7 @@ def ranked_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Lists the instances of a bag by their weights, the largest first, as HTML.
+    """Lists the instances of a bag as HTML, the largest weight first.
 
     Args:
         names: The name of each instance, such as its file.

@@ -41,7 +41,7 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    The weights must not be negative. The floor leaves out tokens that do not count.
+    The weights must not be negative. `uniform` ignores tokens that do not count.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -110,7 +110,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
 def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the area under the precision-recall curve of the weights, as ERASER does.
 
-    The curve has one point per distinct weight, and the point (recall 0, precision 1). The
+    The curve has one point per distinct weight, and starts at (recall 0, precision 1). The
     trapezoidal rule gives the area. Random weights therefore reach `(1 + share of rationale tokens)
     / 2`. So compare the result with `uniform`, not with 0.
 

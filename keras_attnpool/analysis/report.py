@@ -121,7 +121,7 @@ def attention_report(
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per column of `ids`.
+            rationale. An array has one value per token, or one per step of the inputs.
         beam_size: Beam size of the search for bounds, see `grade_attributions`. 0 leaves the bounds
             out.
         path: Path of an HTML page to write. The page has tables and heat maps, and pictures if the

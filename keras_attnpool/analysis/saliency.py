@@ -95,8 +95,8 @@ def integrated_gradients(
 
     All embeddings of a text are multiplied by a factor `a` that grows from 0 to 1. The value of
     token t with embedding `e_t` is the integral over `a` of `sum over dim of e_t * d log p_c / d (a
-    e_t)`. The values of a text add up to the log-probability of the class minus its log-probability
-    for embeddings of zero. The error of the quadrature falls with more `steps`.
+    e_t)`. The values of a text add up to the class's log-probability, minus the log-probability if
+    all embeddings are zero. The error of the quadrature falls with more `steps`.
 
     The gradients are computed as in `gradient_saliency`, one per point of the quadrature.
 
@@ -122,7 +122,7 @@ def integrated_gradients(
         float32 array with one value per step of the inputs, 0 at masked steps.
 
     Raises:
-        ValueError: If `steps` is less than 1, or for the reasons of `gradient_saliency`.
+        ValueError: If `steps` is less than 1, or in the cases of `gradient_saliency`.
 
     Example:
 
@@ -193,7 +193,7 @@ def gate_gradients(
         leaves = leaves_of(tensors)
         x = leaves[inputs.steps]
         moved = gate(x)
-        if inputs.mask_value is not None:  # a masked step must keep the value that masks it
+        if inputs.mask_value is not None:  # a masked step must keep the mask value
             kept = ops.any(ops.not_equal(x, inputs.mask_value), axis=-1, keepdims=True)
             moved = ops.where(kept, moved, x)
         return model(inputs.form({**leaves, inputs.steps: moved}), training=False)

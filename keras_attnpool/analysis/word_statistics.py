@@ -1,4 +1,4 @@
-"""Statistics of attended words per class (LAMA, table 6 and figure 4)."""
+"""Computes statistics of attended words for each class (LAMA, table 6 and figure 4)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence

@@ -66,7 +66,7 @@ def linear(
 
     Args:
         data: The texts.
-        kinds: Keys of `KINDS`. More than one adds `BOTH`.
+        kinds: Keys of `KINDS`. With several keys, the rows include `BOTH`.
         balanced: Whether rare classes count as much as frequent classes.
 
     Returns:

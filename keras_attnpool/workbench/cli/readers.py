@@ -154,7 +154,7 @@ class Features:
         language_model: The language model with its tokenizer.
         preset: Name of the language model.
         layer: The layer whose states are the features. `None` is the last layer.
-        scale: Factor of the features, so that their variance is 1.
+        scale: Factor that gives the features the variance 1.
     """
 
     kind = "features"
@@ -374,7 +374,7 @@ class _ScaledBatches(SequenceBatches):
 def _batches(
     make: Callable[..., Any], inputs: dict[str, Any], parts: Parts, options: Options, sizes: Any
 ) -> dict[str, Any]:
-    """Makes the batches of every part. `sizes` are the boundaries of lengths, or their number."""
+    """Makes the batches of every part. `sizes` are boundaries of lengths, or how many there are."""
     return {
         name: make(
             inputs[name],

@@ -28,7 +28,7 @@ from keras_attnpool.workbench.cli.trained import Run
 
 INSTALL = "pip install keras_attnpool[plots]"
 
-# These limits keep the report small, and make it ready in seconds.
+# Within these limits, the report is small and ready in seconds.
 TEXTS = 512
 TOKENS = 2**18
 DELETED = 32

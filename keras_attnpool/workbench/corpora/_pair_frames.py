@@ -192,7 +192,7 @@ def _refuted(first: Frame, second: Frame) -> bool:
 
 
 def _clashes(first: Meaning, second: Meaning) -> Iterator[Marks]:
-    """Yields the deciding slots of every reason why the sentences cannot both be true."""
+    """For every reason why the sentences cannot both be true, yields the deciding slots."""
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             if _refuted(one, other):

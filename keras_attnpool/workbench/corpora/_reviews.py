@@ -92,7 +92,7 @@ def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
 def _plans() -> dict[tuple[int, int, int], _Table[tuple[int, ...]]]:
     """Lists the values for every (plain clauses, contrasts, label). Contrasts come first.
 
-    Every unit between the highest and the lowest value divides the odds of a tuple by four.
+    For every unit between its highest and lowest value, the odds of a tuple fall to a quarter.
     """
     plans = {}
     for contrasts, plain in itertools.product(range(4), range(4)):
@@ -256,8 +256,8 @@ def reviews(
     of the counted opinions. Opinions after a contrast have twice the weight. A share `label_noise`
     of the labels is then changed by one star. In `rationales`, True marks the opinion words of
     counted clauses, their negators and intensifiers, and the contrast words. The datasheet (see
-    corpora in the documentation of the API) describes how reviews are generated, their shortcuts,
-    and the accuracy to expect.
+    corpora in the documentation of the API) describes the generator, the shortcuts of the corpus,
+    and the expected accuracy.
 
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and options

@@ -69,7 +69,7 @@ def load_tsv(
         ValueError: If the file cannot be read as a table of labelled texts. Examples are another
             encoding or delimiter, missing columns, lines with more or fewer fields than the first
             line, empty texts, unknown labels, a single class, and a gzip file that is damaged or
-            holds more than 1 GiB. The message names the file and the cure.
+            holds more than 1 GiB. The message names the file and what to do.
 
     Example:
         ```python

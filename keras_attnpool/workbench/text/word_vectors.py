@@ -22,7 +22,7 @@ _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
-    """Draws rows for words without a vector from N(0, 0.1). Row 0 (padding) is zero."""
+    """Draws rows from N(0, 0.1) for words without a vector. Row 0 (padding) is zero."""
     vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
     vectors[0] = 0.0
     return vectors
