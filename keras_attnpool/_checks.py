@@ -1,8 +1,8 @@
 """Validates arguments, and makes the error message for an invalid value.
 
 `LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
-2**31). Received: gru_units=-1". The name of an argument determines its allowed values, and has the
-same meaning everywhere. The annotation tells whether `None` is allowed.
+2**31). Received: gru_units=-1". The name of an argument determines its allowed values. A name means
+the same everywhere. The annotation tells whether `None` is allowed.
 """
 
 import functools
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Validator(NamedTuple):
-    """A condition on an argument, and the conversion of its value."""
+    """Checks the value of an argument, and converts the value."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -53,8 +53,8 @@ class ArgumentError(ValueError):
     AttentionPooling hidden_dim {'hidden_dim': 0}
     """
 
-    __module__ = "keras_attnpool"  # where users find it
-    # Without this attribute, Keras makes a new error from the text of an error in a layer's call.
+    __module__ = "keras_attnpool"  # the public module
+    # Without this attribute, Keras replaces an error in a layer's call by a new error.
     _keras_call_info_injected = True
 
     name: str
@@ -62,8 +62,8 @@ class ArgumentError(ValueError):
     received: str | Mapping[str, Any]
     owner: str
 
-    # TensorFlow's AutoGraph makes a new error from the text of an error with this `__init__`. Any
-    # other error becomes an error that is no ValueError. Type checkers read `__new__`.
+    # With this `__init__`, TensorFlow's AutoGraph rebuilds the error from its text. With another
+    # `__init__`, the error is no longer a ValueError. Type checkers read `__new__`.
     if not typing.TYPE_CHECKING:
         __init__ = Exception.__init__
 
@@ -130,7 +130,7 @@ def is_length(value: Any) -> bool:
 
 def integer(least: int) -> Validator:
     """An integer that is at least `least`."""
-    # No backend supports an axis of 2**31 or more, and its own error would come late and explain
+    # No backend supports an axis of 2**31 or more. The backend's error would come late and explain
     # little.
     return Validator(
         f"an integer >= {least} (and < 2**31)",
@@ -154,8 +154,8 @@ def _known_to_keras(module: Any) -> Validator:
             object_of_keras = module.get(value)
         except (ValueError, TypeError):
             return False
-        # Keras uses a number as a weight without axes, but no layer has such a weight. Keras
-        # creates an instance of a given class, except for an activation.
+        # Keras accepts a number for a weight without axes, but no layer has such a weight. Keras
+        # creates instances of classes, but not of an activation class.
         number = getattr(value, "shape", None) == ()
         made = callable(object_of_keras) and not inspect.isclass(object_of_keras)
         return not number and value is not None and made
@@ -240,7 +240,7 @@ VALIDATORS: dict[str, Validator] = {
     "backbone": BACKBONE,
     "name": NAME,
 }
-# The validators of arguments with other names, by their annotation.
+# Validators by annotation, for arguments with other names.
 OF_TYPES: dict[Any, Validator] = {bool: FLAG, int: SIZE, int | None: SIZE}
 KERAS_VALIDATORS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
@@ -258,8 +258,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: For each argument whose name does not tell it: the kind of value, or the
-            allowed names.
+        **special: For arguments without a known name: the kind of value, or the allowed names.
 
     Returns:
         The decorator.
@@ -288,7 +287,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
                     given.arguments[name] = validate(name, value, validators[name])
                 return function(*given.args, **given.kwargs)
             except ArgumentError as error:
-                # The error belongs to an inner layer if the function has no such argument.
+                # If the function has no such argument, the error comes from an inner layer.
                 if error.owner and error.name not in validators:
                     raise
                 raise error.renamed(owner=owner) from error.__cause__
@@ -299,7 +298,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
 
 
 def known_by(name: str, annotation: Any) -> Validator | None:
-    """The validator by the name of an argument, or else by its annotation."""
+    """Finds the validator by the argument's name, or else by its annotation."""
     known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
     return known or OF_TYPES.get(annotation)
 
@@ -349,11 +348,11 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
         name: The argument.
         values: The received values.
         axes: Largest number of axes of an array.
-        of: Name of the entries.
+        of: What the entries are, such as "strings".
 
     Raises:
-        ValueError: If `values` is not such a sequence. The message names the column to pass. If
-            `of` is "strings" and an entry is not a string.
+        ValueError: If `values` is not such a sequence, or if `of` is "strings" and an entry is not
+            a string. The message names the column to pass.
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))
@@ -382,10 +381,10 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
 
 
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
-    """Warns if padded vectors of unequal length would count as steps of a model.
+    """Warns if a model would count the padding of unequal rows as steps.
 
-    There is no warning if all rows have the same length, or if the model has no graph, because it
-    may mask steps by itself.
+    There is no warning if all rows have the same length. A model without a graph may mask steps
+    itself, so it gets no warning.
 
     Args:
         model: The model.

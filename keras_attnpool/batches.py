@@ -1,4 +1,4 @@
-"""Serves batches of rows of unequal length: ids, bags of instances, frames, patches, features."""
+"""Serves batches of unequal rows: ids, bags of instances, frames, patches, features."""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
@@ -28,8 +28,8 @@ def pad_rows(
     """Pads rows of unequal length to one array, and returns the mask of the real steps.
 
     Args:
-        rows: N arrays `(n_i, ...)` whose sizes differ only on the first axis. length: The length to
-        pad to. Defaults to the length of the longest row.
+        rows: N arrays `(n_i, ...)` whose sizes differ only on the first axis.
+        length: The length to pad to. Defaults to the length of the longest row.
         side: `"right"` pads at the end of the rows, `"left"` at their start.
         value: Value of padded steps.
         dtype: Dtype of the padded array. Defaults to float32 for real numbers, int32 for integers,
@@ -78,8 +78,8 @@ def length_buckets(
 ) -> tuple[int, ...]:
     """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every row is padded to the smallest boundary that is not below its length. No other choice of
-    this number of boundaries, rounded in the same way, gives less padding.
+    Every row is padded to the smallest boundary that is not below its length. No other boundaries
+    of the same number and rounding give less padding.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of steps of every row.
@@ -118,7 +118,7 @@ def length_buckets(
     # steps[i, j]: the length of all rows between boundary i - 1 and boundary j, padded to j.
     steps = (rows[None, 1:] - rows[:-1, None]) * ends.astype("float64")
     steps[np.tril_indices(len(ends), -1)] = np.inf
-    # Each iteration allows one more bucket. It stores where the last bucket begins, for every end.
+    # Each iteration allows one more bucket. For every end, it stores where the last bucket begins.
     total, ends_before = steps[0], []
     for _ in range(min(num_buckets, len(ends)) - 1):
         options = total[:-1, None] + steps[1:]
@@ -131,7 +131,7 @@ def length_buckets(
 
 
 class Batches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Base class of batches with an optional new order for every epoch.
+    """Base class of batches that may have a new order in every epoch.
 
     A subclass defines `inputs_of(rows)`, which returns the inputs of a batch of these rows. It may
     also define `arranged(random)`, which returns the rows of each batch, and `places_of(rows)`,
@@ -237,7 +237,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return keras.tree.map_structure(lambda each: each[places], outputs)
 
     def in_data_order(self) -> tuple[Self, Int64s]:
-        """The unshuffled batches of rows of similar length, and the place of each row."""
+        """Returns unshuffled batches of similar length, and the place of each row."""
         bucketed = copy.copy(self)
         bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
         return bucketed, np.argsort(np.concatenate(bucketed._batches))
@@ -272,8 +272,8 @@ class SequenceBatches(Batches):
 
     A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`. Examples are
     the words of a text, the instances of a bag and the frames of a recording. A batch is padded to
-    the smallest boundary that is not below the length of its rows. No row is cut, and there is no
-    array of all rows. Batches have few shapes, so a model is compiled for few shapes.
+    the smallest boundary that is not below the length of its rows. No row is cut, and no array
+    holds all rows. Batches have few shapes, so a model is compiled for few shapes.
 
     Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
     new batches in a new order. The same seed gives the same batches. With `shuffle=False` rows keep
@@ -422,7 +422,7 @@ class SequenceBatches(Batches):
         return in_buckets(bucket_of, shapes, self.batch_size, random)
 
     def in_order(self) -> list[Int64s]:
-        """The rows of each batch in the order of the data; much longer rows are alone."""
+        """The rows of each batch in the order of the data. A much longer row is alone."""
         self._least, self._first_is_longer = 0, False
         bucket_of = np.searchsorted(self._boundaries, self._lengths)
         batches = self._cheapest(np.array(self._boundaries)[bucket_of])
@@ -442,8 +442,8 @@ class SequenceBatches(Batches):
     def _cheapest(self, lengths: Int64s) -> list[Int64s]:
         """Divides rows into batches of few sizes at the smallest cost.
 
-        The cost of a batch is its number of steps, including padding, plus an eighth of the steps
-        of a mean batch.
+        The cost of a batch is its number of steps, including padding, plus an eighth of a mean
+        batch's steps.
         """
         count, size = len(lengths), min(self.batch_size, len(lengths))
         sizes = {1, max(1, size // 4), size, count % size or size}
@@ -452,7 +452,7 @@ class SequenceBatches(Batches):
         extra = lengths.mean() * size / 8
         cost, start_of = np.zeros(count + 1), np.zeros(count + 1, np.int64)
         for end in range(1, count + 1):
-            # Only the last batch has the remaining rows.
+            # The remaining rows are the last batch.
             allowed = [
                 n for n in sizes if n <= end and (end == count or n != count % size or n == 1)
             ]
@@ -507,8 +507,8 @@ def in_buckets(
 
     Args:
         bucket_of: Integers `(N,)`, the bucket of every row.
-        shapes: The sizes of the batches of every bucket that differ between buckets. The first two
-            batches differ in as many of these sizes as possible.
+        shapes: For every bucket, the batch sizes that differ between buckets. The first two batches
+            differ in as many of these sizes as possible.
         batch_size: Number of rows in a batch.
         random: Shuffles the rows of each bucket and the batches. `None` keeps their order.
 
@@ -564,7 +564,7 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
             must, received = "hold numbers", f"dtype {array.dtype} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
         kept = array.dtype.kind in "iu" and array.size
-        least = 0 if array.ndim == 1 else -(2**31)  # rows of one axis are ids
+        least = 0 if array.ndim == 1 else -(2**31)  # rows with one axis are ids
         if kept and not least <= array.min() <= array.max() < 2**31:
             must = f"hold integers from {least} to {2**31 - 1}"
             received = f"from {array.min()} to {array.max()} at index {index}"
@@ -578,7 +578,7 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
 
 
 def _without_padding(rows: list[Array], given: Any) -> list[Array]:
-    """Padded ids without the zeros at their ends."""
+    """Removes the zeros at the end of padded ids."""
     if (
         not isinstance(given, np.ndarray)
         or given.dtype.kind not in "iu"
@@ -609,12 +609,12 @@ def kept_lengths(mask: Bools) -> Int64s:
 
 
 def _served(dtype: Any) -> np.dtype[Any]:
-    """The dtype in which numbers of a kind are given to models."""
+    """The dtype that models get for numbers of this kind."""
     return np.dtype({"b": "bool", "i": "int32", "u": "int32"}.get(dtype.kind, "float32"))
 
 
 def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Array:
-    """Labels or weights as an array with an entry for each of `size` rows."""
+    """Turns labels or weights into an array with one entry for each of `size` rows."""
     array: Array = np.asarray(values)
     if not array.ndim or size not in (None, len(array)):
         must, received = f"have {size or 'many'} entries, one per row", f"shape {array.shape}"
@@ -623,7 +623,7 @@ def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Arr
 
 
 def _checked_boundaries(owner: str, boundaries: Any, longest: int) -> tuple[int, ...]:
-    """Increasing lengths, the last of which fits every row."""
+    """Checks that lengths increase, and that the last length fits every row."""
     lengths = tuple(boundaries) if isinstance(boundaries, Iterable) else ()
     if not lengths or not all(map(_checks.SIZE.accepts, lengths)) or any(np.diff(lengths) < 1):
         must, received = "be increasing positive integers", f"boundaries={boundaries!r}"

@@ -25,12 +25,11 @@ SINGLE, HALF = 1e-5, 3e-2
 def check_pooling_layer(
     make_layer: Callable[[], Any], *, skip: Collection[str] = (), largest: float = 3e4
 ) -> None:
-    """Checks that a layer pools `(batch, time, dim)` with a mask like the layers of this package.
+    """Checks that a layer pools `(batch, time, dim)` with a mask, as our layers do.
 
     These are the promises:
 
-    - `"mask"`: the call takes `mask=`, booleans `(batch, time)` where True keeps a step and holes
-      are allowed.
+    - `"mask"`: the call takes `mask=`, booleans `(batch, time)`, True = keep. Holes are allowed.
     - `"padding content"`: the numbers in padded steps do not change the output.
     - `"padding length"`: more padding after the row does not change the output.
     - `"padding in front"`: padding before the row gives the same output as padding after the row.
@@ -49,9 +48,9 @@ def check_pooling_layer(
         make_layer: Function without arguments that returns a new layer. The function is called more
             than once.
         skip: Names of promises that the layer does not make.
-        largest: Size of inputs for which the output must be finite in half precision. The largest
-            number of half precision is 65,504. A layer that multiplies inputs by each other needs a
-            smaller `largest`.
+        largest: Largest inputs whose output must be finite in half precision. The largest number of
+            half precision is 65,504. A layer that multiplies inputs by each other needs a smaller
+            `largest`.
 
     Raises:
         AssertionError: If promises are broken. The message has one line per broken promise.
@@ -165,7 +164,7 @@ class _Loss(keras.Model):  # type: ignore[misc]
 
 
 def _gradient(make: Any, layer: Any) -> str | None:
-    """Checks the gradient by Keras alone: SGD with rate 1 changes a weight by its gradient."""
+    """Checks the gradient with Keras alone: SGD with rate 1 changes a weight by its gradient."""
     x, mask = _batch()
     before = layer.get_weights()
     for garbage in (0.0, np.nan):

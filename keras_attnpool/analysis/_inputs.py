@@ -1,4 +1,4 @@
-"""Turns a model's inputs of any form into arrays of rows and a mask of their steps."""
+"""Turns a model's inputs, in any form, into arrays and a mask of steps."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ class Inputs:
     """Holds the inputs of a model as arrays, and a mask of the steps that count.
 
     The steps are those of the first input that is not a mask: words `(rows, time)`, or instances,
-    frames or patches `(rows, time, dim)`. The mask is `mask`, a mask among the model's inputs, or
-    it comes from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
-    if a `Masking` layer of the model keeps the step. Otherwise all steps count.
+    frames or patches `(rows, time, dim)`. The mask is `mask`, or one of the model's inputs, or it
+    follows from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
+    if the model's `Masking` layer keeps it. Otherwise all steps count.
 
     Args:
         model: A model, or any object with the same `predict`.
@@ -27,8 +27,8 @@ class Inputs:
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
-        of_steps: Whether the caller uses single steps. If it does, the mask is read, and a warning
-            tells if padding counts as steps.
+        of_steps: Whether the caller uses single steps. If so, the mask is read, and there is a
+            warning if padding counts as steps.
 
     Attributes:
         leaves: The arrays by name or position.
@@ -142,7 +142,7 @@ class Inputs:
         return None
 
     def _add_mask(self, model: Any, lengths: Array) -> None:
-        """Adds the mask if the model takes one as its other input."""
+        """Adds the mask if the model's other input is a mask."""
         is_named = isinstance(model.input, Mapping)
         taken = dict(model.input) if is_named else dict(enumerate(model.inputs))
         values = self.values
@@ -234,7 +234,7 @@ def _layers(model: Any) -> list[Any]:
 
 
 def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
-    """Whether the first input of each row is a block of ones that fits another float input.
+    """Whether each row's first input is one block of ones, as long as a float input.
 
     Args:
         rows: The inputs of each row, without a batch axis.
@@ -280,7 +280,7 @@ def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
 
 
 def _by_input(given: Sequence[Any], ranks: list[int]) -> dict[Any, Any] | None:
-    """The rows of each input, of rows that are dicts or lists of arrays, or of lists of rows."""
+    """The rows of each input. Given are rows (dicts or lists of arrays), or lists of rows."""
     if given and all(isinstance(row, Mapping) for row in given):
         return {name: [row[name] for row in given] for name in given[0]}
 
@@ -312,14 +312,13 @@ def _are_inputs(given: Any, ranks: list[int]) -> bool:
         return False
     if ranks:
         return [len(shape) for shape in shapes] == ranks
-    # For a model without a graph, these are several arrays of equally many rows and of different
-    # kinds.
+    # Without a graph, inputs are arrays with the same number of rows and different kinds.
     kinds = {(len(shape), np.asarray(x).dtype) for shape, x in zip(shapes, given, strict=True)}
     return len({shape[:1] for shape in shapes}) == 1 and len(kinds) > 1
 
 
 def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
-    """Returns an array, or pads unequal rows to an array and returns their lengths as well."""
+    """Returns an array, and the lengths of the rows if they are unequal and padded."""
     if not isinstance(given, list | tuple):
         return array_of(given, owner), None
     try:

@@ -19,10 +19,9 @@ class DeletionCurve(NamedTuple):
 
     Attributes:
         fractions: float64 array `(steps,)`, the removed shares of the tokens.
-        attended: float64 array `(steps,)`. The mean probability of the class after the tokens of
-            largest weight are removed. The class is the predicted class of the full text.
-        random: float64 array `(steps,)`, the mean probability of the class after random tokens are
-            removed.
+        attended: float64 array `(steps,)`, the mean probability of the class without the tokens of
+            largest weight. The class is the predicted class of the full text.
+        random: float64 array `(steps,)`, the mean probability of the class without random tokens.
         attended_area: Mean height of the curve `attended`: its area divided by the range of the
             fractions. A low value means that the prediction depends on these tokens.
         random_area: Mean height of the curve `random`.

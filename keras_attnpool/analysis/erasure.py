@@ -1,4 +1,4 @@
-"""Compares predictions without the explanation and on the explanation alone."""
+"""Measures predictions without the explanation, and from the explanation alone."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -123,7 +123,7 @@ def faithfulness(
 def drops_at(
     removal: Removal, places: Array, shares: Float64s, texts: Array
 ) -> tuple[Float64s, Float64s]:
-    """Comprehensiveness and sufficiency of some texts, each `(texts, shares)`."""
+    """Computes comprehensiveness and sufficiency of some texts, `(texts, shares)` each."""
     tops = [removal.first(places, share)[texts] for share in shares]
     others = [removal.mask[texts] & ~top for top in tops]
     without, alone = (
@@ -147,8 +147,8 @@ def leave_one_out(
     """Computes how much the probability of a class falls without each token.
 
     The value of token t is `p(class | text) - p(class | text without t)`. A token with a positive
-    value speaks for the class. The method needs only predictions, no gradients. Attention is often
-    compared with it.
+    value speaks for the class. The method needs predictions and no gradients. Papers often compare
+    attention with it.
 
     An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows is
     one block of ones and another input has floats for the same steps. `batch_independence` uses the
@@ -203,7 +203,7 @@ def leave_one_out(
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:
-    """How much the class's probability falls without each token of some texts, `(texts, time)`."""
+    """Computes how much the class's probability falls without each token, `(texts, time)`."""
     rows, places = np.nonzero(removal.mask[texts])
     gone = np.zeros((len(rows), removal.mask.shape[1]), bool)
     gone[np.arange(len(rows)), places] = True

@@ -54,8 +54,7 @@ def grade_attributions(
     """Grades attributions of a model's predictions in one table.
 
     The table has a row for each attribution. The row "uniform" has equal weights in random order;
-    its values are the floor of every measure. In this list, "up" or "down" tells which direction is
-    better:
+    its values are the floor of every measure. "up" and "down" tell which direction is better:
 
     | column | meaning |
     |---|---|
@@ -66,11 +65,11 @@ def grade_attributions(
     | `entropy`, `gini` | concentration of the weights; neither direction is better |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | agreement with `rationales`, if given |
 
-    Any column can compare attributions of one model. Only the normalised columns can compare
-    models. A polarity violation is a text in which the token of largest absolute weight has the
-    wrong sign. If only this token is removed, the probability then changes against the sign, by
-    more than 1e-6. Attention weights are never negative, so their violations are tokens whose
-    removal raises the probability.
+    Use any column to compare attributions of one model. Use only the normalised columns to compare
+    models. A polarity violation is a text whose token of largest absolute weight has the wrong
+    sign: without this token, the probability changes against the sign, by more than 1e-6. Attention
+    weights are never negative. So a violation of attention is a token whose removal raises the
+    probability.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -86,10 +85,10 @@ def grade_attributions(
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an
             attribution. Arrays of other libraries are allowed.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per column of `ids`.
+            rationale. An array has one value per token, or one per step of the inputs.
         shares: Increasing shares in [0, 1].
-        beam_size: Number of sets of tokens that the search for bounds keeps after every step.
-            `None` keeps all; 0 leaves the bounds out.
+        beam_size: Number of token sets that the search for bounds keeps after every step. `None`
+            keeps all; 0 leaves the bounds out.
         gradients: Whether the table has the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
@@ -105,8 +104,8 @@ def grade_attributions(
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
-        same layout, with float64 arrays `(texts,)` that are NaN for texts without a value.
+        `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has
+        float64 arrays `(texts,)` in the same layout. Texts without a value have NaN.
 
     Raises:
         ValueError: If shapes do not fit, if an option is out of range, if the model returns no
@@ -187,7 +186,7 @@ def grade_attributions(
 def _by_rationale(
     scores: Mapping[str, Float64s], rationales: Sequence[Any], removal: Removal
 ) -> dict[str, dict[str, RationaleScore]]:
-    """Scores the attributions of the used texts on rationales, by attribution and column."""
+    """Scores every attribution on the rationales of the used texts."""
     if len(rationales) != len(removal.used):
         must = f"have one row per row of the inputs, {len(removal.used)} in all"
         raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
@@ -219,7 +218,7 @@ def _by_rationale(
 def polarity_violations(
     scores: Float64s, effects: Float64s, tokens: Bools, places: Array
 ) -> Float64s:
-    """Returns 1 if weight and effect of the token of largest absolute weight have opposite signs.
+    """Returns 1 if the token of largest absolute weight has an effect of the opposite sign.
 
     Returns 0 otherwise. Weights of zero count as positive. If several weights are largest, the
     first counts. An effect within `ROUNDING` of 0 has no sign.

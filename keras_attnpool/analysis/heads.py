@@ -19,8 +19,8 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
         scores: Float array `(batch, heads, time)`, non-negative.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep. Other tokens do not count.
         measure: `"cosine"` is the cosine similarity of the heads' weights. `"overlap"` scales each
-            head to sum 1, and adds the smaller of both weights over the tokens. Both measures are 1
-            for equal heads and 0 for heads without a common token.
+            head to the sum 1, and adds up the smaller of each token's two weights. Both measures
+            are 1 for equal heads and 0 for heads without a common token.
 
     Returns:
         Symmetric float64 array `(heads, heads)` in [0, 1], with ones on the diagonal. The mean

@@ -23,11 +23,11 @@ def matrices_html(
 
     Args:
         matrices: A dict from titles to pairs `(matrix, column_names)`: a float array `(rows,
-            columns)` and the names of its columns. Minus infinity marks a forbidden pair, whose
-            cell has a dashed frame.
+            columns)` and the names of its columns. Minus infinity marks a forbidden pair; its cell
+            has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
         vmax: The absolute value that gets the full colour. Defaults to the largest finite absolute
-            value of each matrix. Set it to compare matrices.
+            value of each matrix. Set `vmax` to compare matrices.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.

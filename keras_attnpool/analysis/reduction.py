@@ -23,8 +23,8 @@ def reduce_scores(
     """Reduces attention scores to one number per token.
 
     The axes are reduced in this order: features, queries, heads. The mean over the kept queries
-    tells how much attention a token gets. If weights sum to 1, their mean also sums to 1. A maximum
-    or a norm does not.
+    tells how much attention a token gets. If weights sum to 1, their mean also sums to 1. Maxima
+    and norms need not sum to 1.
 
     Args:
         scores: Float array with the axes of `layout`.
@@ -119,7 +119,7 @@ def _reduced(
 
 
 def _check_unused(how: str | int, name: str, allowed: tuple[str, ...]) -> None:
-    """Raises an error if a reduction needs a missing axis, unless it changes nothing."""
+    """Raises an error if the reduction of a missing axis is neither a known name nor 0."""
     if how not in (*allowed, 0) or isinstance(how, bool):
         must, received = f"be one of {allowed} where the layout has no such axis", {name: how}
         raise ArgumentError(name, must, received, "reduce_scores")

@@ -89,7 +89,7 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     Tau is `(same - opposite) / sqrt(pairs untied in the first * pairs untied in the second)`. Here
     `same` is the number of token pairs that both attributions rank in the same order, and
     `opposite` is the number of pairs that they rank in opposite order. A pair that is tied in one
-    attribution counts in neither number. Tau lies between -1 and 1. Unrelated orders have 0 on
+    attribution counts in neither number. Tau lies between -1 and 1. Tau of unrelated orders is 0 on
     average.
 
     Args:
@@ -102,7 +102,7 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
 
     Returns:
         float64 array `(texts,)` in [-1, 1]. Texts with fewer than two tokens, or with all tokens
-        tied in one attribution, have NaN. The time for a text grows as the square of its length.
+        tied in one attribution, have NaN. The time for a text grows with the square of its length.
 
     Raises:
         ValueError: If shapes do not fit together, or if a number is not finite.

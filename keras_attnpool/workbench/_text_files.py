@@ -21,8 +21,8 @@ from typing import Any, TextIO
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import PathLike
 
-_LARGEST = 2**30  # limit of unpacked bytes
-_SEEN = 2**16  # bytes from which a code page is recognised
+_LARGEST = 2**30  # the most bytes that a gzip file may unpack to
+_SEEN = 2**16  # the number of bytes that show the code page
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
 _TOLD = tomllib.loads(
@@ -39,7 +39,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class _Lines(io.TextIOWrapper):
-    """A text stream that counts the lines read from it."""
+    """A text stream that counts the lines that were read."""
 
     given = 0
 
@@ -63,7 +63,8 @@ def opened(
     Args:
         owner: The function whose argument `encoding` the errors name, or `""`.
         path: The file.
-        encoding: The encoding. A byte order mark of UTF-16 or UTF-32 replaces the default.
+        encoding: The encoding. If no encoding is given, a byte order mark of UTF-16 or UTF-32 sets
+            it.
         newline: As in `open`.
         advice: Advice on files that are not text, by kind of file.
 
@@ -91,7 +92,7 @@ def opened(
             with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        # The error contains the bytes that were not yet returned as lines.
+        # The error contains the bytes after the last returned line.
         number = text.given + 1 + error.object.count(b"\n", 0, error.start)
         raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -119,7 +120,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """Returns a remark on control characters in a text or one of its lines, or `""`."""
+    """Returns a remark if a text or line has control characters, else `""`."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -144,7 +145,7 @@ def long_fields() -> Iterator[None]:
 
 
 def tsv_rows(content: str) -> Iterator[Row]:
-    """Yields the rows of a tab-separated file. A quoted field is read as csv writes it.
+    """Yields the rows of a tab-separated file. Quoted fields are read as in csv.
 
     Any other quotation mark is part of the text, even if it opens a field and the row has no
     closing mark.
@@ -177,10 +178,10 @@ def tsv_rows(content: str) -> Iterator[Row]:
 
 
 def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
-    """Yields the rows of a CSV file while its lines are read.
+    """Yields each row of a CSV file as soon as it is read.
 
-    If the first row has quoted fields and another delimiter, each row is one field, which
-    `column_places` refuses.
+    If the first row has quoted fields and another delimiter, each row is a single field.
+    `column_places` refuses such rows.
 
     Raises:
         ValueError: If a quotation mark is never closed.
@@ -215,7 +216,7 @@ def column_places(
     columns: Mapping[str, str | int],
     advice: str = "",
 ) -> list[int]:
-    """Finds the positions of columns that are given by name or by position.
+    """Finds the positions of columns; a column is given by name or position.
 
     Args:
         owner: The calling function. The keys of `columns` are the names of its arguments.
@@ -248,12 +249,12 @@ def column_places(
 
 
 def _kind(start: bytes) -> str:
-    """Returns the kind of a file by its first bytes, and `""` for text."""
+    """Returns the kind of file that the first bytes show, or `""` for text."""
     return next((name for name, pattern in _KINDS.items() if pattern.match(start)), "")
 
 
 def _marked(start: bytes) -> str:
-    """Returns the encoding of the byte order mark of a file, or UTF-8 without a mark."""
+    """Returns the encoding that a byte order mark shows, or UTF-8 without a mark."""
     if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         return "utf-32"
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -262,7 +263,7 @@ def _marked(start: bytes) -> str:
 
 
 def _utf_16(content: bytes) -> str:
-    """Recognises UTF-16 without a mark: every second byte of ASCII text is 0."""
+    """Recognises UTF-16 without a mark: ASCII text has a 0 in every second byte."""
     even, odd = content[::2].count(0), content[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     if max(even, odd) < 3 or max(even, odd) < 3 * min(even, odd):
@@ -271,7 +272,7 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """Guesses the encoding of bytes that are not UTF-8: the most plausible text decides."""
+    """Guesses the encoding of bytes that are not UTF-8, from the most plausible text."""
     if guess := _utf_16(content):
         return guess
     if b"\0" in content:
@@ -292,7 +293,7 @@ def code_page(content: bytes) -> str | None:
 def _undecodable(
     owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, number: int
 ) -> ValueError:
-    """Makes the error for bytes that are not in an encoding; it names an encoding that fits."""
+    """Makes the error for bytes that do not fit an encoding; names an encoding that fits."""
     content, encoding = error.object, encoding.removesuffix("-sig")
     begin = content.rfind(b"\n", 0, error.start) + 1
     line = content[begin:].partition(b"\n")[0]

@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = parsed(argv)
         name = given.pop("command")
-        # These imports are here, so that help and errors of argparse do not wait for Keras.
+        # These late imports let argparse show help and errors without waiting for Keras.
         start_keras()
         command = getattr(importlib.import_module(f"keras_attnpool.workbench.cli.{name}"), name)
         return int(command(given))

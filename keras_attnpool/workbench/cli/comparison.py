@@ -27,12 +27,12 @@ NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[
 KINDS = {WORDS: "words", CHARACTERS: "characters"}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
-# If there are fewer validation texts than this, the factors are fixed and not chosen. The mean of
-# all models is then better than any choice, see `few` in
+# With fewer validation texts than this, the factors are fixed and not chosen. The mean of all
+# models is then better than any choice. See `few` in
 # benchmarks/results/command_line/own_files.json.
 FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
 TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
-FEW = 5  # points: test texts that cannot show a difference of this size are called few
+FEW = 5  # points; test texts are few if they cannot show such a difference
 
 
 class Simple(NamedTuple):
@@ -41,10 +41,10 @@ class Simple(NamedTuple):
     Attributes:
         predicted: The class of every test text.
         seconds: Time of fitting and prediction.
-        scorer: Scorer of further texts; only `BOTH` has a scorer.
+        scorer: Computes the scores of further texts. Only `BOTH` has a scorer.
         weights: Weights `(features, classes)` and bias `(classes,)`; only for `MEAN`.
-        validation: The scores of the validation texts before the row's classifier was fitted on
-            these texts. Only for `BOTH` and `MEAN`.
+        validation: The scores of the validation texts, before the classifier was fitted on these
+            texts. Only for `BOTH` and `MEAN`.
     """
 
     predicted: npt.NDArray[np.int64]
@@ -60,13 +60,13 @@ def linear(
     """Predicts classes by linear classifiers on TF-IDF features. The features are words and word
     pairs, or runs of 2 to 5 characters in a word, or all of these.
 
-    Each classifier is a support vector machine. On words, naive Bayes is tried too. The validation
+    Each classifier is a support vector machine. Naive Bayes is tried on words, too. The validation
     part chooses the regularization. Then the classifier is fitted on the training and validation
     parts. If a classifier cannot be fitted, `largest` replaces it.
 
     Args:
         data: The texts.
-        kinds: Keys of `KINDS`. More than one adds `BOTH`.
+        kinds: Keys of `KINDS`. With several keys, the rows include `BOTH`.
         balanced: Whether rare classes count as much as frequent classes.
 
     Returns:
@@ -111,7 +111,7 @@ def linear(
 
 
 def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[str, Simple]:
-    """Returns the row of a logistic regression on the mean of a language model's states.
+    """Returns the row of a logistic regression on a language model's mean states.
 
     Args:
         data: The texts.
@@ -140,7 +140,7 @@ def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[s
 def _fitted(
     models: Sequence[Any], known: Any, data: Data, balanced: bool
 ) -> tuple[Any, Any] | None:
-    """Returns the best model on the validation part, and the same model fitted on both parts.
+    """Returns the model that is best on the validation part, before and after a fit on both parts.
 
     Returns `None` if all texts have the same class.
     """
@@ -152,7 +152,7 @@ def _fitted(
         model.fit(known[:size], labels[:size])
         return accuracy(labels[size:], model.predict(known[size:]), balanced)
 
-    with warnings.catch_warnings():  # as many classes as texts, or too large a strength
+    with warnings.catch_warnings():  # too many classes, or too large a strength
         warnings.simplefilter("ignore")
         try:
             best = max(models, key=score)
@@ -169,7 +169,7 @@ def _weights_of(machine: Any, classes: int, scaler: Any = None) -> tuple[Any, An
     if scaler is not None:
         weights = weights / scaler.scale_
         bias = bias - weights @ scaler.mean_
-    if len(bias) == 1:  # for two classes it scores the second
+    if len(bias) == 1:  # for two classes it scores only the second class
         half = 1 if scaler is None else 2  # softmax of two is the sigmoid of their difference
         weights, bias = (np.concatenate([-each, each]) / half for each in (weights, bias))
     # A class without training texts has no weights, and gets the score of an excluded class.
@@ -186,11 +186,11 @@ def mixed(
     labels: npt.NDArray[Any],
     balanced: bool,
 ) -> tuple[float, float, float]:
-    """Chooses the factors of a network, of TF-IDF's scores, and of the mean's logistic regression.
+    """Chooses three factors: of a network, of TF-IDF, and of the regression on mean states.
 
-    Factors are allowed if the validation accuracy is not below that of the network alone. The
-    allowed factors with the smallest loss are chosen. The last two factors are 0 if the network
-    alone is best.
+    Factors are allowed if the validation accuracy is at least that of the network alone. The
+    function chooses the allowed factors with the smallest loss. The last two factors are 0 if the
+    network alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN
@@ -210,7 +210,7 @@ def largest(data: Data) -> npt.NDArray[np.int64]:
 
 
 def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
-    """The share of correct predictions, or its mean over classes for balanced accuracy."""
+    """The share of correct predictions. Balanced accuracy is its mean over classes."""
     return _mean(predicted == labels, labels, balanced)
 
 
@@ -225,7 +225,7 @@ def difference(
     other: npt.NDArray[Any],
     balanced: bool = False,
 ) -> tuple[float, float, float]:
-    """Computes the gain in accuracy of `other` over `own`, with its 95 % interval.
+    """Computes how much more accurate `other` is than `own`, with a 95 % interval.
 
     The interval comes from a paired bootstrap over the test texts. For balanced accuracy, it draws
     the texts of each class separately.
@@ -234,7 +234,7 @@ def difference(
     groups = [signs[labels == label] for label in np.unique(labels)] if balanced else [signs]
     generator, means = np.random.default_rng(0), []
     for group in groups:
-        # The gain of a text is -1, 0 or 1, so the bootstrap draws from three numbers.
+        # Each text gains -1, 0 or 1, so the bootstrap draws from three numbers.
         shares = [np.mean(group == value) for value in (-1, 0, 1)]
         drawn = generator.multinomial(len(group), shares, RESAMPLES)
         means.append((drawn[:, 2] - drawn[:, 0]) / len(group))
@@ -253,7 +253,7 @@ def sentence(
     Args:
         labels: The true class of every test text.
         predicted: The predicted classes of each row. The model's row comes first.
-        simpler: The rows that are simpler than the model, beginning with the simplest.
+        simpler: The rows that are simpler than the model, the simplest first.
         balanced: Whether balanced accuracy decides.
     """
     name, own = next(iter(predicted.items()))
@@ -280,8 +280,8 @@ def sentence(
         first, *more = level
         so = ("; so are " if more[1:] else "; so is ") * bool(more)
         widest = max(50 * (high - low) for _, low, high in (found[each] for each in level))
-        # This is the smallest width of an interval. If two rows predict the same for all n texts,
-        # they may still differ on up to 3 / n of further texts.
+        # Intervals have at least this width. Two rows that agree on all n texts may still differ on
+        # 3 / n of further texts.
         sizes = np.unique(labels, return_counts=True)[1]
         widest = max(widest, 300 / (len(sizes) * int(sizes.min()) if balanced else len(labels)))
         few = f" They are too few to tell less than about {widest:.0f} points."
@@ -293,7 +293,7 @@ def sentence(
 
 
 def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:
-    """Computes accuracy, F1 of every class that occurs or was predicted, and the mean F1."""
+    """Computes accuracy, the F1 of every class that occurs or is predicted, and their mean."""
     classes = np.arange(test.num_classes)[:, None]
     true, chosen = test.labels == classes, predicted == classes
     f1 = {
@@ -312,15 +312,13 @@ def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str
 
 
 def columns(balanced: bool) -> tuple[str, ...]:
-    """Returns the columns of the table of results, with balanced accuracy if the rows are compared
-    by it.
-    """
+    """Returns the columns of the table of results. Balanced accuracy is a column if it decides."""
     shown = ("accuracy", "balanced", "macro-F1", "balanced, beside the model (95 %)")
     return (*shown, *COLUMNS[3:]) if balanced else COLUMNS
 
 
 def cells(result: Mapping[str, Any], balanced: bool) -> list[str]:
-    """A row of the table of results."""
+    """The cells of one row of the table of results."""
     row = [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
     if balanced:
         row.insert(1, f"{result['balanced_accuracy']:.3f}")
@@ -346,7 +344,7 @@ COLUMNS = (
 
 
 def table(results: Mapping[str, Any], test_size: int, balanced: bool) -> str:
-    """The results of `metrics.json` as lines of text."""
+    """Writes the results of `metrics.json` as lines of text."""
     rows = [[name, *cells(result, balanced)] for name, result in results.items()]
     return "\n".join(aligned([[f"{test_size} test texts", *columns(balanced)], *rows]))
 

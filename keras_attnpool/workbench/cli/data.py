@@ -1,4 +1,4 @@
-"""The texts that `train` learns from, and remarks on odd data."""
+"""Loads the texts that `train` learns from, and remarks on odd data."""
 
 import hashlib
 import os
@@ -29,8 +29,8 @@ HEADER_TEXTS = set(
 )
 COLUMNS = ("text_column", "label_column")
 MOST_LISTED = 5
-# In the English texts that benchmarks/own_files.py reads, the share of these words is four times as
-# large. Other languages have almost none of these words.
+# The English texts of benchmarks/own_files.py have four times this share of these words. Other
+# languages have almost none of these words.
 ENGLISH, LEAST_ENGLISH = frozenset("the and of that this you with".split()), 0.02
 
 
@@ -116,7 +116,7 @@ def swap_remark(whole: LabeledTexts) -> list[str]:
 
 
 def class_remarks(data: Data) -> list[str]:
-    """Returns remarks on classes of a single text, and on classes that a part lacks."""
+    """Returns remarks on classes with a single text, and on classes that a part lacks."""
     names = data.train.label_names
     counts = {
         name: np.bincount(part.labels, minlength=len(names))
@@ -138,7 +138,7 @@ def class_remarks(data: Data) -> list[str]:
 
 
 def overlap_remarks(data: Data) -> list[str]:
-    """Returns a remark on test texts that the training part contains, up to case and blanks."""
+    """Returns a remark if test texts are in the training part too; case and blanks do not count."""
     parts = {
         name: [" ".join(text.casefold().split()) for text in part.texts]
         for name, part in data._asdict().items()
@@ -195,7 +195,7 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
         )
     loader = LOADERS[suffix]
     if options.delimiter and loader is datasets.load_tsv:
-        # The file is read as csv writes it, by default with the columns of a .tsv.
+        # The file is read as csv. By default it has the columns of a .tsv.
         named = any(isinstance(column, str) for column in columns)
         kwargs = {"header": named, "text_column": 1, "label_column": 0, **kwargs}
         loader = datasets.load_csv

@@ -1,4 +1,4 @@
-"""The error for every mistake that the user can correct. Other errors are bugs."""
+"""Defines the error for mistakes that the user can correct. Other errors are bugs."""
 
 import importlib.util
 import os
@@ -11,7 +11,7 @@ class CommandError(ValueError):
 
 
 def of_file(error: OSError) -> str:
-    """Makes the message with the name of the file and its fault."""
+    """Makes a message from the name of a file and its fault."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 

@@ -73,7 +73,7 @@ def explain(given: dict[str, Any]) -> int:
 
 
 def _print_words(explained: Explanation, number: int) -> None:
-    """Prints the words of largest effect."""
+    """Prints the words with the largest effects."""
     attention = explained.attention
     if explained.words:
         print("   effect", *["attention"] * (attention is not None), "word", sep="  ")
@@ -88,8 +88,7 @@ def _print_words(explained: Explanation, number: int) -> None:
 
 
 def _check_out(out: Path) -> None:
-    # The file extension is required, so that a typing error cannot replace a model or a file of
-    # texts.
+    # The file extension is required. Otherwise a typing error could replace a model or a text file.
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise CommandError(f"--out must name an .html file. Received: {out}")
     if not out.parent.is_dir():

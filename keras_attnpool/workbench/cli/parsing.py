@@ -1,4 +1,4 @@
-"""Parses the arguments of every command, which `commands.toml` lists with their help."""
+"""Parses the arguments of the commands. `commands.toml` lists the arguments with their help."""
 
 import argparse
 import difflib
@@ -38,7 +38,7 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors in one line, as the commands do, because the usage is longer than a page."""
+    """Reports errors in one line, as the commands do. The usage would fill a page."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs["formatter_class"] = argparse.RawDescriptionHelpFormatter
@@ -49,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> tuple[_Parser, dict[str, _Parser]]:
-    """The parser of all commands, and the parser of each command."""
+    """Makes the parser of all commands, and the parser of each command."""
     written = resources.files(__package__).joinpath("commands.toml").read_text(encoding="utf-8")
     described = tomllib.loads(Template(written).substitute(options.told()))
     top = _Parser(prog="python -m keras_attnpool", description=described.pop("description"))

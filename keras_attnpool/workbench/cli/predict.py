@@ -52,7 +52,7 @@ def predict(given: dict[str, Any]) -> int:
     with _output(given) as (stream, kind):
         table = given_table(given)
         run = Run.load(given["run"])
-        # A user who types texts waits for each answer.
+        # A user who types texts needs each answer at once.
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
         start, done, empty, shown = time.monotonic(), 0, 0, 0.0
         mark = "\t" if kind == ".tsv" else given.get("delimiter", ",")
@@ -150,7 +150,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
     shown = ALL if mark == "\t" else BUT_LINES
 
     def put(cells: list[str]) -> None:
-        # The dot prevents that `visible` marks a text of only white space.
+        # With the dot, `visible` does not mark a text of only white space.
         told = (re.sub(shown, lambda part: visible(f".{part[0]}")[1:], cell) for cell in cells)
         writer.writerow(map(_no_formula, told))
 
@@ -162,7 +162,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _own_names(wanted: list[str], names: list[str]) -> list[str]:
-    """The names of the output's own columns, which differ from the names of the input's columns."""
+    """Names the output's own columns; the names differ from those of the input's columns."""
     taken, own, number = {name.strip() for name in names}, wanted, 1
     while taken.intersection(own):
         number += 1
@@ -185,7 +185,7 @@ WRITERS: dict[str, Callable[[TextIO, list[str], list[str], str], Writer]] = {
 
 
 def given_table(given: dict[str, Any]) -> Table:
-    """Returns the texts of a command: arguments, lines of a file or of standard input, or a table.
+    """Returns the texts of a command, from arguments, a file's lines, standard input or a table.
 
     Raises:
         CommandError: If a text is the name of a file, or if a file cannot be read as texts.

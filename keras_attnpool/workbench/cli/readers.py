@@ -21,7 +21,7 @@ from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
 
 VOCABULARY = "vocabulary.json"
-# Each length of batches is compiled, so there are few lengths, which needs more padding.
+# Each length of batches is compiled. So there are few lengths, and more padding.
 LENGTHS = 2
 WORD_STEP, TOKEN_STEP = 32, 16
 
@@ -90,7 +90,7 @@ class Words:
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """The inputs of a model. They have few lengths, because each length is compiled."""
+        """Makes the inputs of a model. They have few lengths, because each length is compiled."""
         ids = self._ids(texts)
         longest = ids.shape[1]
         more = _rounded(longest, WORD_STEP, self.max_length) - longest
@@ -106,7 +106,7 @@ class Words:
         return [f"{word} {unknown}" if index == 1 else word for word, index in words]
 
     def length(self, content: str) -> int:
-        """Number of words of the text, including words that are cut off."""
+        """Counts the words of the text, including words that are cut off."""
         return len(self.tokenizer.tokenize(content))
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
@@ -118,7 +118,7 @@ class Words:
         return variants
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The weights of a text's words, from its weights `(heads, kept steps)`."""
+        """Turns a text's weights `(heads, kept steps)` into weights of its words."""
         return weights
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
@@ -154,12 +154,12 @@ class Features:
         language_model: The language model with its tokenizer.
         preset: Name of the language model.
         layer: The layer whose states are the features. `None` is the last layer.
-        scale: Factor of the features, so that their variance is 1.
+        scale: Factor that gives the features the variance 1.
     """
 
     kind = "features"
     fine_tune = False
-    cut = 0.0  # share of the training texts that fill all tokens: nearly all of them are cut
+    cut = 0.0  # share of the training texts that fill all tokens: nearly all are cut
 
     def __init__(
         self,
@@ -170,7 +170,7 @@ class Features:
     ) -> None:
         self.language_model, self.preset, self.layer = language_model, preset, layer
         self.scale = scale
-        self.scorer: tfidf.TfIdf | None = None  # scores texts in addition to the model
+        self.scorer: tfidf.TfIdf | None = None  # its scores are added to those of the model
         self.max_length = language_model.sequence_length
         self._features: dict[str, Any] = {}
         # KerasHub's tokenizers are slow for single words, and reports need the same words often.
@@ -182,7 +182,7 @@ class Features:
         preset, most = str(asked.language_model), options.max_tokens
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=asked.layer)
-        except ArgumentError:  # this is not the preset
+        except ArgumentError:  # the name is not the preset
             raise
         except ValueError as error:
             # KerasHub's message for an unknown name explains only its Python functions.
@@ -249,11 +249,11 @@ class Features:
         return inputs if self.scorer is None else inputs | {tfidf.INPUT: self.scorer(texts)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, split at white space, that the model reads at least in part."""
+        """The words of a text, split at white space. Words that are cut off whole are left out."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:
-        """Number of words of the text, including words that are cut off."""
+        """Counts the words of the text, including words that are cut off."""
         return len(content.split())
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
@@ -269,7 +269,7 @@ class Features:
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
         """Averages the weights `(heads, tokens)` over the tokens of each word."""
         sizes = [size for _, size in self._pieces(content) if size]
-        ends = 1 + np.cumsum([0, *sizes])  # behind the special token at the start of every text
+        ends = 1 + np.cumsum([0, *sizes])  # after the special token at the start of every text
         means = [weights[:, a:b].mean(axis=1) for a, b in itertools.pairwise(ends)]
         return np.stack(means, axis=1) if means else weights[:, :0]
 
@@ -278,8 +278,8 @@ class Features:
         words = content.split()
         if not words:
             return []
-        # In byte-level vocabularies, a word after a space has other pieces, so "a" is put before
-        # the word.
+        # In byte-level vocabularies, a word has other pieces after a space, so "a" precedes each
+        # word.
         none, one, *behind = self.language_model.tokens(
             ["", "a", words[0], *(f"a {word}" for word in words[1:])]
         )
@@ -340,7 +340,7 @@ class Tokens(Features):
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of a model builder that describe its inputs."""
-        # Every network gets its own backbone, so that training does not change the next network.
+        # Every network gets its own backbone, so training one network does not change the next.
         fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
         return {"vocabulary_size": None, "backbone": fresh.backbone}
 
@@ -360,7 +360,7 @@ class Tokens(Features):
 
 
 class _ScaledBatches(SequenceBatches):
-    """Serves batches of states that are multiplied by a number."""
+    """Serves batches of states, multiplied by a number."""
 
     def __init__(self, scale: float, *args: Any, **kwargs: Any) -> None:
         self._scale = np.float32(scale)
@@ -374,7 +374,7 @@ class _ScaledBatches(SequenceBatches):
 def _batches(
     make: Callable[..., Any], inputs: dict[str, Any], parts: Parts, options: Options, sizes: Any
 ) -> dict[str, Any]:
-    """Makes the batches of every part. `sizes` are the boundaries of lengths, or their number."""
+    """Makes the batches of every part. `sizes` are boundaries of lengths, or how many there are."""
     return {
         name: make(
             inputs[name],
@@ -409,13 +409,13 @@ def _spaced(texts: Sequence[str]) -> list[str]:
 
 
 def _told_cut(share: float, *limits: str) -> str:
-    """A sentence on the share of texts that are cut, with the options for it."""
+    """Writes a sentence on the share of texts that are cut, and on the options that help."""
     shown = f"{share:.0%}" if share >= 0.005 else "under 1%"
     return f" ({shown} of the texts are cut: {', '.join(map(flag, limits))})" if share else ""
 
 
 def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:
-    """The weights of the texts with --class-weights: equal sums for all classes, and the mean 1.
+    """Computes the texts' weights for --class-weights: equal sums of classes, and the mean 1.
 
     So the weighted accuracy of a part is its balanced accuracy.
     """

@@ -28,7 +28,7 @@ from keras_attnpool.workbench.cli.trained import Run
 
 INSTALL = "pip install keras_attnpool[plots]"
 
-# These limits keep the report small, and make it ready in seconds.
+# Within these limits, the report is small and ready in seconds.
 TEXTS = 512
 TOKENS = 2**18
 DELETED = 32
@@ -40,7 +40,7 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# A remark on the steps that the layer weights, for each kind of reader.
+# For each kind of reader, a remark on the steps that get weights.
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
     "words": "",
@@ -53,7 +53,7 @@ class Html(str):
     """A piece of HTML for the page. `_filled` escapes strings of other types."""
 
 
-# The templates of report.html, by their names in brackets.
+# The templates of report.html, by the names that stand there in brackets.
 TEMPLATES = {
     name: Template(content.strip())
     for name, content in re.findall(
@@ -131,7 +131,7 @@ class _ExplainedTexts:
         ]  # fmt: skip
 
     def heatmaps(self, flat: str | None = None) -> Html:
-        """Draws some texts with right and wrong predictions, of as many classes as possible."""
+        """Draws texts of many classes, with right and wrong predictions."""
         if not self.words:
             return _filled("no_words")
         right = self.predicted == self.test.labels
@@ -163,7 +163,7 @@ class _ExplainedTexts:
             explained = explained.first(HEATMAP_WORDS)
         figure = "".join(explanations.heatmaps(explained, label))
         if self.gold:
-            # Each word is an <i>; no other element is.
+            # Each word is an <i>, and nothing else is an <i>.
             gold = itertools.cycle(self.gold[row][: len(explained.words)].tolist())
             figure = re.sub("<i ", lambda tag: "<i data-gold " if next(gold) else tag[0], figure)
         return Html(figure)
@@ -183,7 +183,7 @@ class _ExplainedTexts:
         return rows, numbered, numbered.ids
 
     def tests(self) -> Html:
-        """Tests whether the words of largest weight matter, and whether attention is reliable."""
+        """Tests whether words with large weights matter, and whether attention is reliable."""
         if not self.words:
             return Html()
         rows, model, ids = self._subject()

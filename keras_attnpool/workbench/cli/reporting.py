@@ -22,11 +22,12 @@ OPTIONS = {
 def reported(option: str = "") -> Iterator[None]:
     """Turns errors from the user's input into a `CommandError`.
 
-    Use this function only around code that reads this input. Elsewhere a ValueError is a bug, and
-    its traceback is needed.
+    Use this function only around code that reads this input. Any other ValueError is a bug and
+    needs its traceback.
 
     Args:
-        option: The option that names the input. The message has the option and then the input.
+        option: The option that names the input. The message names the option first, and then the
+            input.
     """
     try:
         yield

@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-# A saved model may have any layer and regularizer, so all are registered before a model is loaded.
+# A saved model may have any layer and regularizer, so all are registered before loading.
 from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
@@ -37,7 +37,7 @@ def owned(run: Path) -> Iterator[None]:
     """Locks a run folder against other `train` processes. Creates a missing folder.
 
     SQLite uses a lock of the operating system, on Linux, macOS and Windows. The lock ends with the
-    process, even after a crash. If the created folder stays empty, it is removed.
+    process, even after a crash. A created folder that stays empty is removed.
 
     Raises:
         CommandError: If another process has locked the folder, or if `run` is a file.
@@ -49,7 +49,7 @@ def owned(run: Path) -> Iterator[None]:
         run.mkdir(parents=True, exist_ok=True)
     lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        lock.execute("PRAGMA journal_mode=MEMORY")  # SQLite then makes no second file
+        lock.execute("PRAGMA journal_mode=MEMORY")  # so SQLite makes no second file
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as error:
         lock.close()
@@ -108,7 +108,7 @@ def load_model(path: Path) -> keras.Model:
 
 @contextmanager
 def readable(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Turns any error of Keras's readers of zip, JSON and HDF5 into a `CommandError`."""
+    """Turns any error from reading zip, JSON or HDF5 into a `CommandError`."""
     try:
         yield
     except Exception as error:
@@ -121,8 +121,7 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 def remove_run(run: Path) -> None:
     """Removes a model and its files. Other files of the folder stay.
 
-    The configuration marks a folder as a run. The configuration is kept, even if the removal is
-    interrupted.
+    The configuration marks a folder as a run, so an interrupted removal keeps it.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):
@@ -130,7 +129,7 @@ def remove_run(run: Path) -> None:
 
 
 def remove_leftovers(run: Path) -> None:
-    """Removes the temporary files of killed `train` processes, but not of running processes."""
+    """Removes the temporary files of killed `train` processes. Running processes keep theirs."""
     leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|npz)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():
@@ -146,6 +145,6 @@ def remove_resume(run: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
-        # One rename removes all, so that an interrupted removal does not look like a run to resume.
+        # A single rename removes all files, so an interrupted removal leaves no run to resume.
         os.replace(folder, old)
         shutil.rmtree(old, ignore_errors=True)

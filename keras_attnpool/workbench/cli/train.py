@@ -42,7 +42,7 @@ def train(given: dict[str, Any]) -> int:
     run = Path(given.pop("out"))
     resume, overwrite = given.pop("resume", False), given.pop("overwrite", False)
     if resume:
-        runs.read_config(run)  # before a lock is put into a folder that is not a run
+        runs.read_config(run)  # so that a folder that is not a run gets no lock
     else:
         chosen = typed.choose_encoder(given)
         options = Options(**given)
@@ -88,7 +88,7 @@ class _Training:
     Args:
         run: The run folder.
         options: The options of the run.
-        digest: The hash of the resumed run's data.
+        digest: The hash of the data, if a run is resumed.
         told: The lines that are already printed.
     """
 
@@ -141,7 +141,7 @@ class _Training:
             print(_after_interrupt(run, first), file=sys.stderr)
             return 130
         self._write_results()
-        # This is the last step, so that a run can be resumed if writing the report is interrupted.
+        # This is the last step. If writing the report is interrupted, the run can be resumed.
         runs.remove_resume(run)
         return 0
 
@@ -218,9 +218,9 @@ class _Training:
             lines.append(comparison.TOO_FEW.format(len(self.data.validation)))
         if self.options.compare:
             metrics["chosen"] = name
-        # If scikit-learn is missing, the output says so, because the table would look complete.
+        # If scikit-learn is missing, the output says so. Otherwise the table would look complete.
         lines += [comparison.NO_LINEAR] * (len(others) == 1)
-        # The verdict is the last line of all, where a user looks first.
+        # The verdict is the last line, because a user looks there first.
         metrics["comparison"] = "\n".join([*lines, told])
         runs.write_json(self.run / runs.METRICS, metrics)
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
@@ -235,7 +235,7 @@ class _Training:
         print(f"\n{metrics['comparison']}")
 
     def _simple(self) -> dict[str, comparison.Simple]:
-        """The rows that need no network, the largest class last."""
+        """The rows that need no network. The row of the largest class is last."""
         own = self.options.file or self.options.dataset
         # Generated reviews consist of words only.
         kinds = [*comparison.KINDS][: None if own else 1]
@@ -271,7 +271,8 @@ class _Training:
         words, mean = (rows.get(each) for each in (comparison.BOTH, comparison.MEAN))
         if not (words and words.scorer and mean and mean.weights):
             return name
-        assert words.validation is not None and mean.validation is not None  # as they have these
+        # Such rows have validation scores.
+        assert words.validation is not None and mean.validation is not None
         data, results = self.data, self.metrics["results"]
         validation, test = self.probabilities[name]
         factor, weight, share = comparison.mixed(

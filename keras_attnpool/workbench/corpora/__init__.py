@@ -1,4 +1,4 @@
-"""Generated corpora of any size, without a download, whose deciding steps are known.
+"""Generates corpora of any size, whose deciding steps are known, without a download.
 
 Results are NumPy arrays, and no function uses a backend. Text files in `words/` contain the words
 and patterns.

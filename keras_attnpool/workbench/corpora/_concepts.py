@@ -30,7 +30,7 @@ _TRAITS, _MANNERS = (
 )
 _TRAITS_OF, _MANNERS_OF = entries(LISTS["traits of"]), entries(LISTS["manners of"])
 
-# Verbs of one participant, by the possible agents. Verbs of two: verb -> (agents, patients).
+# Verbs with one participant, by possible agents. Verbs with two: verb -> (agents, patients).
 INTRANSITIVE = {kind: body.split() for kind, body in group(LISTS, "intransitive").items()}
 DEEDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 PARTICIPLES = entries(LISTS["participles"])
@@ -64,7 +64,7 @@ _EXCLUSIVE = [
     ["indoors", "outdoors"],
     ["one", *NUMBERS],
 ]
-# Concept -> numbers of the sets of exclusive concepts that contain it.
+# Concept -> numbers of its sets in `_EXCLUSIVE`.
 _GROUPS: dict[str, set[int]] = {}
 for _number, _concepts in enumerate(_EXCLUSIVE):
     for _concept in _concepts:
@@ -73,7 +73,7 @@ for _number, _concepts in enumerate(_EXCLUSIVE):
 
 @functools.cache
 def ancestors(concept: str | None) -> tuple[str, ...]:
-    """Lists a concept and all more general concepts, beginning with the nearest."""
+    """Lists a concept and all more general concepts, the nearest first."""
     line = []
     while concept is not None:
         line.append(concept)
@@ -83,7 +83,7 @@ def ancestors(concept: str | None) -> tuple[str, ...]:
 
 @functools.cache
 def under(special: str | None, general: str | None) -> bool:
-    """Tells whether everything that is `special` is also `general`. `None` means anything."""
+    """Tells whether `special` is a case of `general`. Everything is a case of `None`."""
     return general is None or general in ancestors(special)
 
 

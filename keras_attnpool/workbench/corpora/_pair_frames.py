@@ -1,4 +1,4 @@
-"""The meaning of `sentence_pairs`: frames, and the conclusions from one frame about another.
+"""The meaning of `sentence_pairs`: frames, and what one frame implies about another.
 
 The rules are in the datasheet of `sentence_pairs`, in docs/api/corpora.md. This file computes
 labels, relatedness and rationales from frames, not from words.
@@ -33,8 +33,8 @@ UNKNOWN = "?"  # a concept without relation to any other
 class Frame(NamedTuple):
     """One event or state: agent, action, patient, place and manner.
 
-    Every value is a concept of `words/sentence_pairs.txt`. A slot with `None` is open. `quantity`
-    is the number of agents: "one", a number, "all", "some", "no" or "not all".
+    Every value is a concept of `words/sentence_pairs.txt`. A slot with `None` is not given.
+    `quantity` is the number of agents: "one", a number, "all", "some", "no" or "not all".
     """
 
     agent: str
@@ -48,7 +48,7 @@ class Frame(NamedTuple):
     negated: bool = False
 
 
-Meaning = tuple[Frame, ...]  # of a sentence: one frame per clause
+Meaning = tuple[Frame, ...]  # one frame per clause of a sentence
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
@@ -64,7 +64,7 @@ def turn(frame: Frame) -> Frame:
 
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
-    """Lists a frame, and a symmetric relation also with exchanged participants."""
+    """Lists a frame. A symmetric relation is listed with exchanged participants, too."""
     return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
 
 
@@ -88,7 +88,7 @@ def _events_exclude(first: Frame, second: Frame) -> bool:
 
 
 def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: bool) -> bool:
-    """Tells whether one action, done or not done, implies the other, done or not done."""
+    """Tells whether one action implies the other. Each is done or not done."""
     slots = (*_EVENT, "patient", "patient_trait")
     if first_holds and second_holds:
         return _all_under(first, second, slots)
@@ -119,7 +119,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
     if refuted:
         second_every, second_holds = not second_every, not second_holds
     elif not _is_group(second):
-        return False  # a group does not tell its number
+        return False  # a group has no known number
     elif first.quantity == "one":
         return False  # one is not several
     if second_every and not first_every:
@@ -133,7 +133,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
 
 
 def _goes_back(first: Frame, second: Frame) -> bool:
-    """Tells whether both frames are the same relation, told from different participants."""
+    """Tells whether the frames are one relation, seen from different participants."""
     return (
         first.action == second.action
         and first.action in CONVERSES
@@ -150,7 +150,7 @@ def _follows(first: Frame, second: Frame) -> bool:
         return False
     if _goes_back(first, second) and second.negated and not first.negated:
         return _all_under(first, turn(second), ("agent", "patient"))
-    # Participants are given. "not" denies only the event.
+    # The participants exist. "not" denies only the event.
     if not _all_under(first, second, ("agent", "patient")):
         return False
     if first.negated and second.negated:
@@ -192,7 +192,7 @@ def _refuted(first: Frame, second: Frame) -> bool:
 
 
 def _clashes(first: Meaning, second: Meaning) -> Iterator[Marks]:
-    """Yields the deciding slots of every reason why the sentences cannot both be true."""
+    """For every reason why the sentences cannot both be true, yields the deciding slots."""
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             if _refuted(one, other):
@@ -249,7 +249,7 @@ def _overlap(first: Frame, second: Frame) -> float:
         total = 0.0
         for slot, weight in _WEIGHTS.items():
             close = _closeness(getattr(one, slot), getattr(other, slot))
-            if slot.endswith("_trait"):  # counts as far as the nouns are the same
+            if slot.endswith("_trait"):  # counts as much as the nouns agree
                 owner = slot.removesuffix("_trait")
                 close *= _closeness(getattr(one, owner), getattr(other, owner))
             total += weight * close

@@ -14,11 +14,11 @@ _LISTS = sections("questions")
 _NOUNS = {name: tuple(body.split()) for name, body in group(_LISTS, "nouns").items()}
 _ADVERBS = {name: body.splitlines() for name, body in group(_LISTS, "adverbs").items()}
 _ADVERB_RATE = 0.4
-_CANDIDATES = "XYZW"  # X is the candidate that is asked for
+_CANDIDATES = "XYZW"  # the question asks for X
 
 Words = tuple[str, ...]
 Candidate = tuple[Words, int]  # words and type
-Question = tuple[list[str], list[bool], int]  # tokens, which of them decide, type
+Question = tuple[list[str], list[bool], int]  # tokens, whether each token decides, type
 
 
 class Bag(NamedTuple):
@@ -99,7 +99,7 @@ class _Writer(Writer):
         return Bag(patterns, fillings, tuple(candidates))
 
     def question(self) -> Question:
-        """Draws one of the arrangements of a bag, all equally likely."""
+        """Draws an arrangement of a bag. All arrangements are equally likely."""
         bag = self.bag()
         return _written(self.pick(bag.patterns), bag, self.shuffled(range(len(bag.candidates))))
 
@@ -114,9 +114,9 @@ def questions(
     asks for a place. Questions have 8 to 24 tokens in lower case, joined by one space. Labels 0 to
     5 are person, place, time, number, thing and description. In `rationales`, True marks the
     question word or another pivot, and the noun or adverb that belongs to the pivot. A model that
-    ignores the order of words is right on at most 0.39 of the questions. The kinds are "head",
-    "distance", "direction", "order" and "clause". The datasheet (see corpora in the documentation
-    of the API) describes each kind.
+    ignores the order of words has an accuracy of at most 0.39. The kinds are "head", "distance",
+    "direction", "order" and "clause". The datasheet (see corpora in the documentation of the API)
+    describes each kind.
 
     Args:
         num_examples: Number of questions, at least 1. A larger corpus of the same seed and kinds

@@ -14,8 +14,8 @@ from keras_attnpool.workbench.datasets import LabeledTexts
 
 LABEL_NAMES = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
 
-# Cumulative shares of 1, 2 or 3 counted sentences, and of clauses with OP, VERB or THING (else
-# ADJ).
+# Cumulative shares of reviews with 1, 2 or 3 counted sentences. Cumulative shares of clauses with
+# OP, VERB or THING; all other clauses have ADJ.
 _COUNTED_SENTENCES = (0.35, 0.75, 1.0)
 _CLAUSE_KINDS = (0.60, 0.75, 0.85)
 _CONTRAST_RATE = 0.3
@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Table(Generic[T]):
-    """Items with the cumulative sum of their odds, by default by Zipf's law in the given order."""
+    """Items with the cumulative sum of their odds. By default, the odds follow Zipf's law."""
 
     def __init__(self, items: Sequence[T], odds: Sequence[float] | None = None) -> None:
         self.items = tuple(items)
@@ -90,9 +90,9 @@ def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
 
 
 def _plans() -> dict[tuple[int, int, int], _Table[tuple[int, ...]]]:
-    """Lists the values for every (plain clauses, contrasts, label), the contrasts first.
+    """Lists the values for every (plain clauses, contrasts, label). Contrasts come first.
 
-    Every unit between the highest and the lowest value divides the odds of a tuple by four.
+    For every unit between its highest and lowest value, the odds of a tuple fall to a quarter.
     """
     plans = {}
     for contrasts, plain in itertools.product(range(4), range(4)):
@@ -125,7 +125,7 @@ class _Writer(Writer):
         self.tokens: list[str] = []
         self.decides: list[bool] = []
         self.places, self.aspects = _DOMAINS[0]
-        self.pair: tuple[int, ...] = ()  # values of a contrast's two clauses
+        self.pair: tuple[int, ...] = ()  # values of the two clauses of a contrast
 
     def draw(self, table: _Table[T]) -> T:
         """Draws an item of a table by its odds."""
@@ -155,7 +155,7 @@ class _Writer(Writer):
         self.add((self.draw(_ADJECTIVES[word]),), counted)
 
     def clause(self, value: int, counted: bool, own: bool) -> None:
-        """Writes a clause that asserts `value` of a noun; `own` allows "i" and "we"."""
+        """Writes a clause that gives a noun this `value`. `own` allows "i" and "we"."""
         which = self.uniform()
         adjective, verb, thing = _CLAUSE_KINDS
         if value == 0 or which < adjective or (which < verb and not own):
@@ -167,7 +167,7 @@ class _Writer(Writer):
         else:
             forms_of = _THING_FORMS if which < thing else _ABOUT_FORMS
         kind, word = self.manner(value)
-        if kind == "soft":  # these clauses have no form for it: a mild word says the same
+        if kind == "soft":  # these clauses have no soft form, so a mild word is used
             kind, word = "plain", value
         self.write(self.draw(forms_of[kind]), word, counted)
 
@@ -207,7 +207,7 @@ class _Writer(Writer):
             sentences = min(total, 1 + bisect(_COUNTED_SENTENCES, self.uniform()))
             contrasts = sum(self.chance(_CONTRAST_RATE) for _ in range(sentences))
             plans = _PLANS.get((sentences - contrasts, contrasts, label))
-            if plans:  # one contrast alone is never 1 or 5 stars
+            if plans:  # a single contrast never gives 1 or 5 stars
                 break
         values = self.draw(plans)
         jobs: list[tuple[int, ...]] = [values[2 * i : 2 * i + 2] for i in range(contrasts)]
@@ -256,8 +256,8 @@ def reviews(
     of the counted opinions. Opinions after a contrast have twice the weight. A share `label_noise`
     of the labels is then changed by one star. In `rationales`, True marks the opinion words of
     counted clauses, their negators and intensifiers, and the contrast words. The datasheet (see
-    corpora in the documentation of the API) describes how reviews are generated, their shortcuts,
-    and the accuracy to expect.
+    corpora in the documentation of the API) describes the generator, the shortcuts of the corpus,
+    and the expected accuracy.
 
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and options

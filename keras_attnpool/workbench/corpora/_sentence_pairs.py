@@ -39,7 +39,7 @@ Token = tuple[str, str | None]  # the word and the slot that it expresses
 
 
 def _makes_sense(frame: Frame) -> bool:
-    """Tells whether the frame is possible: action, manner and traits must fit the participants."""
+    """Tells whether action, manner and traits fit the participants of a frame."""
     if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
         return False  # "all are not" can be read in two ways
     for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
@@ -69,7 +69,7 @@ def _nouns(meaning: Meaning) -> list[str]:
 
 
 def _is_clear(first: Meaning, second: Meaning) -> bool:
-    """Tells whether each noun means one participant: no noun is a case of two other nouns."""
+    """Tells whether each noun means one participant. No noun may be a case of two other nouns."""
     groups = _nouns(first), _nouns(second)
     for nouns, others in (groups, groups[::-1]):
         if any(alike(a, b) for i, a in enumerate(nouns) for b in nouns[:i]):
@@ -80,8 +80,8 @@ def _is_clear(first: Meaning, second: Meaning) -> bool:
 
 
 # The edits of the first meaning. An edit that is listed twice is drawn twice as often. All labels
-# have the same edits, except for edits that cannot lead to a label. An exchange of values changes
-# the meaning with the same words.
+# have the same edits, except for edits that cannot lead to a label. An exchange keeps the words and
+# changes the meaning.
 _PLANS = tuple(
     (
         *[("exchange",)] * 16,
@@ -177,7 +177,7 @@ class _Writer(Writer):
         if kind == "groups":
             some = (*("all", "some", "no", "not all") * 2, *NUMBERS)
             return tuple(f._replace(quantity=self.pick(some)) for f in frames)
-        denied = self.chance(0.4)  # one of the two more often than both or none
+        denied = self.chance(0.4)  # "not" is more often in one frame than in both or none
         which = denied, (not denied if self.chance(0.6) else denied)
         return tuple(f._replace(negated=n) for f, n in zip(frames, which, strict=True))
 
@@ -252,7 +252,7 @@ class _Writer(Writer):
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:
-        """Lists other actions; half of the time only exclusive actions, if there are any."""
+        """Lists other actions. Half of the time, only exclusive actions are listed, if any."""
         if frame.patient is None:
             kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
             verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]
@@ -272,7 +272,7 @@ class _Writer(Writer):
     def pair(self, target: int) -> tuple[Meaning, Meaning]:
         """Draws two meanings with the requested label."""
         plan = self.pick(_PLANS[target])
-        # An exchange can turn these scenes into any label, so the scenes hardly show the label.
+        # An exchange in these scenes can give any label, so the scenes hardly show the label.
         spoilt = {target if target != ENTAILMENT else self.pick((CONTRADICTION, NEUTRAL))}
         if self.chance(0.7):
             spoilt = {CONTRADICTION, NEUTRAL}
@@ -305,7 +305,7 @@ class _Writer(Writer):
         return self.wording(concepts.WORDINGS.get(concept, [plain]))
 
     def wording(self, options: Sequence[str]) -> list[str]:
-        """Draws one of the options, mostly the plainest."""
+        """Draws one of the options; the plainest option is the most frequent."""
         return (self.pick(options) if self.chance(self.paraphrase_rate) else options[0]).split()
 
     def participant(self, frame: Frame, role: str, definite: bool) -> tuple[list[Token], bool]:
@@ -430,9 +430,9 @@ def sentence_pairs(
         seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and NumPy
             version. Other seeds give other pairs of the same distribution. Use different seeds for
             training and testing.
-        paraphrase_rate: Probability in [0, 1] of a wording other than the plainest: synonyms,
-            passive, converse, order. At 0, sentences with different words have different meanings,
-            except for "a", "the" and the joining word.
+        paraphrase_rate: Probability in [0, 1] of a wording that is not the plainest: a synonym, the
+            passive, a converse, another order. At 0, sentences with different words have different
+            meanings, except for "a", "the" and the joining word.
 
     Returns:
         `SentencePairs` with `num_examples` pairs, int32 labels, float32 relatedness in [1, 5], and

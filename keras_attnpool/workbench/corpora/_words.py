@@ -15,7 +15,7 @@ def sections(corpus: str) -> dict[str, str]:
 
 
 def group(lists: dict[str, str], name: str) -> dict[str, str]:
-    """Selects the sections with the heads `[NAME KEY]`, by their keys."""
+    """Selects the sections with a head `[NAME KEY]`. The result has their keys."""
     heads = {head.removeprefix(f"{name} "): head for head in lists if head.startswith(f"{name} ")}
     return {key: lists[head] for key, head in heads.items()}
 

@@ -1,4 +1,4 @@
-"""Base class of the generators: random draws, and the check of arguments."""
+"""The base class of the generators, which draws at random, and a check of arguments."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -33,11 +33,11 @@ class Writer:
         return self.uniform() < rate
 
     def below(self, stop: int) -> int:
-        """Draws an integer from 0 to `stop - 1`, all equally likely."""
+        """Draws an integer from 0 to `stop - 1`. All integers are equally likely."""
         return int(self.uniform() * stop)
 
     def pick(self, items: Sequence[T]) -> T:
-        """Draws one of the items, all equally likely."""
+        """Draws one of the items. All items are equally likely."""
         return items[self.below(len(items))]
 
     def common(self, items: Sequence[T]) -> T:

@@ -22,7 +22,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
         for member in archive:
             if member.isfile():
                 stream = archive.extractfile(member)
-                assert stream is not None  # true of every regular file
+                assert stream is not None  # every regular file has this property
                 yield member.name, stream.read()
 
 
@@ -65,7 +65,7 @@ def r8(files: Files) -> dict[str, Rows]:
             usable = split and text and ' TOPICS="YES"' in f" {attributes}"
             if not usable or len(topics) != 1 or topics[0] not in R8_TOPICS:
                 continue
-            assert split and text  # `usable` ensures this; the type checker needs it
+            assert split and text  # `usable` ensures this; the line is for the type checker
             parts = [part[1] for tag in (_TITLE, _BODY) if (part := tag.search(text[1]))]
             story = _plain_text(" ".join(parts or [text[1]]))
             tables[split[1].lower()].append((topics[0], story))
@@ -96,7 +96,7 @@ _TREEBANK_ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
 
 
 def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
-    """Yields (label, phrase) of every node, children before parents: the sentence is the last."""
+    """Yields (label, phrase) of every node. Children precede parents, so the sentence is last."""
     words: list[str] = []
     open_nodes: list[tuple[str, int]] = []
     for match in _TREE_TOKEN.finditer(tree):

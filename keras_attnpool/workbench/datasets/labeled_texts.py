@@ -45,7 +45,7 @@ def _checked_rationales(
 
 
 def _set_tuples(rows: Any, *names: str) -> None:
-    """Turns these fields into tuples; raises an error for strings, which would become letters."""
+    """Turns these fields into tuples. A string raises an error, because it would become letters."""
     for name in names:
         values = column(type(rows).__name__, name, getattr(rows, name))
         object.__setattr__(rows, name, tuple(values))
@@ -97,7 +97,7 @@ class _Labeled:
         return subset
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
-        """Splits at random into two parts with the class proportions of the whole set.
+        """Splits the set at random into two parts with the same class proportions.
 
         The second part gets the share `fraction` of the rows of each class. These numbers are
         rounded so that the second part has `round(fraction * N)` rows. Both parts keep the order of
@@ -129,8 +129,8 @@ class _Labeled:
         if not 0 < size < len(self):
             must, received = "leave no part empty", f"fraction={fraction} of {len(self)} texts"
             raise ArgumentError("fraction", must, received, f"{owner}.split")
-        # By the largest remainder: the number of each class is rounded down, and the classes with
-        # the largest remainders get one more row.
+        # The number of rows of each class is rounded down. The classes with the largest remainders
+        # get one more row.
         exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
         quota = np.floor(exact).astype(int)
         quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
@@ -148,9 +148,9 @@ class LabeledTexts(_Labeled):
     Args:
         texts: The N texts.
         labels: Integer array of shape `(N,)` of indices into `label_names`, stored as int32.
-        label_names: Name of every class. rationales: `None`, or N boolean arrays. The array of a
-        text has one entry per token of `text.split(" ")`. True marks the tokens that decide the
-        label.
+        label_names: Name of every class.
+        rationales: `None`, or N boolean arrays. The array of a text has one entry per token of
+            `text.split(" ")`. True marks the tokens that decide the label.
 
     Raises:
         ValueError: If lengths, shapes or label values do not fit together.

@@ -39,10 +39,10 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """The required contents of a table of the cache."""
+    """The required contents of a table in the cache."""
 
-    # Number of rows per key. A table must agree with one of these entries. A download gives the
-    # first entry.
+    # The number of rows of each key. A table must agree with one of the entries. A download agrees
+    # with the first entry.
     counts: Sequence[Mapping[str, int]]
     # Maps a row to the key that is counted.
     key: Callable[[Row], str] = _KEYS["class"]
@@ -75,7 +75,7 @@ def _listed(counts: Mapping[str, int]) -> str:
 class Download:
     """A file to download from the home of a data set."""
 
-    filename: str  # also the name of a copy that the user fetched by hand
+    filename: str  # a copy that the user fetched by hand has this name, too
     url: str
     digest: str | None = None  # SHA-256 or MD5, if it is known
 
@@ -84,12 +84,12 @@ class Download:
 class PublicSet:
     """The source of a set, and its expected content."""
 
-    folder: str  # in the cache
-    page: str  # its home
+    folder: str  # its folder in the cache
+    page: str  # its home page
     tables: Mapping[str, Table]  # by file name without `.tsv.gz`
     # Empty if the home asks for registration.
     downloads: Sequence[Download] = ()
-    labels: Sequence[str] = ()  # if a file does not list them in order
+    labels: Sequence[str] = ()  # given if no file lists the labels in order
     # Maps the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
@@ -109,7 +109,7 @@ def _described_sets() -> dict[str, PublicSet]:
 
 
 SETS = _described_sets()
-_IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # nobody gave 5 or 6
+_IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # no review has 5 or 6
 
 
 def cache_folder() -> Path:
@@ -320,12 +320,12 @@ def load(
 ) -> LabeledTexts | SentencePairs:
     """Loads a public data set by name, from the cache folder or from its home page.
 
-    `cache_folder()` returns the cache folder. `load` writes to this folder only if a table is
-    missing, and then fetches the whole set. So a read-only folder with all sets is enough. A
-    download is checked and converted before it is stored in the cache. The check compares the hash,
-    if it is known, and the number of rows of every class. Errors leave no incomplete files. If you
-    put a file from the set's home page into the set's folder, `load` uses this file instead of a
-    download.
+    `cache_folder()` returns the cache folder. If a table is missing, `load` fetches the whole set
+    and writes it to this folder. Otherwise `load` only reads, so a read-only folder with all sets
+    is enough. A download is checked and converted before it is stored in the cache. The check
+    compares the number of rows of every class, and the hash if it is known. Errors leave no
+    incomplete files. If you put a file from the set's home page into the set's folder, `load` uses
+    this file instead of a download.
 
     A table of the cache is checked whenever it is read. The number of rows of every class must be
     right. There is a warning if the SHA-256 differs from a known reference copy. For IMDB, only the

@@ -22,7 +22,7 @@ from keras_attnpool.workbench._text_files import (
 )
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts
 
-_FEW = 9  # the number of labels that may all be different
+_FEW = 9  # this many labels may all be different
 
 
 def load_tsv(
@@ -37,8 +37,8 @@ def load_tsv(
 ) -> LabeledTexts:
     """Loads a tab-separated file with one labelled text per line.
 
-    By default a line is `label<TAB>text`, and there is no header. A field that is quoted as a whole
-    is read as csv and pandas write it: `"he said ""hi"" twice"` is the text `he said "hi" twice`.
+    By default a line is `label<TAB>text`, and there is no header. If a whole field is quoted, it is
+    read as csv and pandas write it: `"he said ""hi"" twice"` is the text `he said "hi" twice`.
     Every other quotation mark is part of the text.
 
     Args:
@@ -50,8 +50,8 @@ def load_tsv(
         label_names: The classes in order, for instance `train.label_names` of the training file.
             Any other label is an error. `None` takes the labels of the file. These labels are
             sorted as numbers if all are numbers, and as texts otherwise.
-        encoding: Encoding of the file. A byte order mark is dropped. The mark of UTF-16 or UTF-32
-            sets the encoding if you do not.
+        encoding: Encoding of the file. A byte order mark is dropped. If you set no encoding, a mark
+            of UTF-16 or UTF-32 sets it.
         skip_empty: Whether lines without a text or a label are left out, with a warning that counts
             these lines. With `False`, such lines are an error.
 
@@ -69,7 +69,7 @@ def load_tsv(
         ValueError: If the file cannot be read as a table of labelled texts. Examples are another
             encoding or delimiter, missing columns, lines with more or fewer fields than the first
             line, empty texts, unknown labels, a single class, and a gzip file that is damaged or
-            holds more than 1 GiB. The message names the file and the cure.
+            holds more than 1 GiB. The message names the file and what to do.
 
     Example:
         ```python

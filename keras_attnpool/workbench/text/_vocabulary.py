@@ -39,7 +39,7 @@ def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: 
 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Checks distinct non-empty strings of which the first two are `[PAD]` and `[UNK]`."""
+    """Checks that strings are distinct and not empty, and begin with `[PAD]` and `[UNK]`."""
     words = tuple(column(owner, "vocabulary", vocabulary))
     if words[:2] != (PADDING, UNKNOWN):
         must, received = f"start with {PADDING!r}, {UNKNOWN!r}", reprlib.repr(words[:2])
@@ -60,7 +60,7 @@ def cut_and_padded(
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     validate("truncate", truncate, one_of(("end", "start", "middle")), owner)
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
-    # The number of kept steps from the end of the row.
+    # The number of steps that are kept at the end of the row.
     tail = {"end": 0, "middle": limit // 2, "start": limit}[truncate]
     kept = [
         row if len(row) <= limit else row[: limit - tail] + row[len(row) - tail :] for row in rows
@@ -77,7 +77,7 @@ def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
 
 
 class Vocabulary:
-    """Base class of the tokenizers, which saves vocabulary and options in one JSON file.
+    """Base class of the tokenizers. It saves vocabulary and options in one JSON file.
 
     Args:
         vocabulary: Distinct non-empty strings, whose indices are the ids. The first two strings are
@@ -88,8 +88,7 @@ class Vocabulary:
         ValueError: If `vocabulary` does not have this form.
     """
 
-    # The name of the public class, for files and error messages. A user's subclass writes this name
-    # too.
+    # Files and error messages have this name of the public class. A user's subclass writes it too.
     _owner: str
 
     def __init__(self, vocabulary: Iterable[str], lowercase: bool) -> None:

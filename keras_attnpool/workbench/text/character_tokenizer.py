@@ -1,4 +1,4 @@
-"""Turns the characters of every word into ids, for the words of `WordTokenizer`."""
+"""Turns the characters of every word of `WordTokenizer` into ids."""
 
 import collections
 import reprlib
@@ -19,7 +19,7 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
 
 class CharacterTokenizer(Vocabulary):
-    """Turns the characters of every word into ids, for embeddings of a word's spelling.
+    """Turns the characters of every word into ids, to embed the spelling.
 
     The words are those of `WordTokenizer`, except for the letter case. Row t of a text's characters
     belongs to word t of `WordTokenizer.encode`, if both cut the text at the same length. A
@@ -119,8 +119,7 @@ class CharacterTokenizer(Vocabulary):
                 their first W characters.
             pad_to: Fixed length T of the result. Longer texts are cut to this length. `None` takes
                 the length of the longest text.
-            truncate: The part that is dropped from a text that is too long: `"end"`, `"start"` or
-                `"middle"`.
+            truncate: The part that a long text loses: `"end"`, `"start"` or `"middle"`.
 
         Returns:
             int32 array of shape `(B, T, W)`, with the same T as `WordTokenizer.encode`.

@@ -21,32 +21,32 @@ class DocumentBatches(Batches):
 
     A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
     the same number S of sentence places. S is the number of sentences of the bucket's longest
-    document. Every document is served exactly once per epoch, and nothing is cut. Documents are
-    always grouped by their number of sentences, even without `shuffle`. Use
-    `batches.predict(model)` for predictions in the order of the documents.
+    document. Every document is served exactly once per epoch, and nothing is cut. Even without
+    `shuffle`, documents are grouped by their number of sentences. Use `batches.predict(model)` for
+    predictions in the order of the documents.
 
     With padding (`packed=0`), the inputs are ids `(B, S, W)`, where W is the length of the bucket's
-    longest sentence. Any hierarchical model reads such inputs. But most sentences are much shorter
-    than the longest sentence, and most documents are shorter than the longest document of their
-    bucket. Four of five places may be padding, so shorten the longest sentences first. A compiled
-    model gets at most two shapes per bucket: full batches, and a smaller last batch.
+    longest sentence. Any hierarchical model reads such inputs. But most sentences and documents are
+    shorter than the longest of their bucket. Four of five places may be padding, so shorten the
+    longest sentences first. A compiled model gets at most two shapes for each bucket: a full batch,
+    and a smaller last batch.
 
-    With packing (`packed=K`), only sentences with words are served, sorted by length into K groups.
-    Each group has its own width. Three groups need a quarter to a tenth of the places that padding
-    needs. The model must be built for the same K. The inputs are a dictionary:
+    With packing (`packed=K`), sentences without words are left out. The others are sorted by length
+    into K groups. Each group has its own width. Three groups need a quarter to a tenth of the
+    places that padding needs. The model must be built for the same K. The inputs are a dictionary:
 
     - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence per row.
     - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered from 1, group after group,
-      including rows without words. Place (b, s) holds the number of the row of sentence s of
-      document b. The place holds 0 if there is no such sentence or if the sentence has no words.
+      including rows without words. Place (b, s) holds the row number of document b's sentence s.
+      The place holds 0 if this sentence does not exist or has no words.
 
     So the sentence vectors of the documents, `(B, S, D)`, are
     `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
     all rows in their order.
 
-    All widths except the last are the same in all batches, and are chosen for the least padding.
-    The last width is the length of the bucket's longest sentence. In all groups except the last,
-    N_k is the same for all full batches of a bucket: about the average number of sentences. If a
+    All widths except the last are the same in all batches. They give the least padding. The last
+    width is the length of the bucket's longest sentence. In all groups except the last, N_k is
+    about the average number of sentences, and is the same for all full batches of a bucket. If a
     group is full, its further sentences go to the next group. Unused rows are zero. The number of
     rows of the last group is rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled
     model gets few shapes. With `corpora.reviews` and batches of 32, five epochs have about ten
@@ -59,9 +59,9 @@ class DocumentBatches(Batches):
     Args:
         documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them,
             or a list of N documents of any sizes. Each document is an array `(S, W)` or a list of
-            rows. Padding (0) at the end of a sentence does not count. Sentences without words do
-            not count at the end of a document, but they keep their place elsewhere. A document may
-            be empty.
+            rows. Padding (0) at the end of a sentence does not count. A sentence without words does
+            not count at the end of a document. Elsewhere it keeps its place. A document may be
+            empty.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Number of documents in a batch.
         num_buckets: Number of buckets. The class chooses the buckets with the least padding.
@@ -115,7 +115,7 @@ class DocumentBatches(Batches):
         rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
         if not rows:
             raise ArgumentError("documents", "hold at least one", "none", "DocumentBatches")
-        # All words are in one row. Sentence -1 means no sentence and has no words.
+        # All words are in one row. Sentence -1 stands for no sentence, and has no words.
         none = np.zeros(0, np.int32)
         sentences = [sentence for document in rows for sentence in document] + [none]
         self._lengths = np.array([len(sentence) for sentence in sentences])
@@ -204,7 +204,7 @@ class DocumentBatches(Batches):
         return sum(room * int(width) for (_, room), width in groups)
 
     def _groups_of(self, chosen: Int64s) -> list[tuple[int, int]]:
-        """Counts the sentences and the rows of every group of a batch."""
+        """Counts the sentences and the rows of every group in a batch."""
         *narrow, total = self._fitting[chosen].sum(axis=0).tolist()
         groups, done = [], 0
         rooms = self._rooms[self._bucket(chosen), len(chosen)]
@@ -221,7 +221,7 @@ class DocumentBatches(Batches):
 
 
 def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
-    """Returns the sentences of a document without padding at the ends of sentences and document."""
+    """Returns a document's sentences, without padding at the ends of sentences and document."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
         raise _refusal("hold rows of ids, one per sentence", f"{document!r} at index {index}")
@@ -271,21 +271,20 @@ def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:
     `fitting`, `(n, K)`, is the number of sentences of every document that fit in every group.
     """
     mean = size * fitting.mean(axis=0)
-    # Mean and variance are those of the sum over `size` of the n documents, drawn without
-    # replacement.
+    # Mean and variance of the sum over `size` documents, drawn from n without replacement.
     spread = fitting.std(axis=0) * np.sqrt(size * (1 - size / len(fitting)))
     rooms: list[int] = []
     for group, (width, wider) in enumerate(pairwise(widths)):
         upto = 0.0
         if width < wider:
             # An unused row costs `width`, and a missing row costs `wider`. The cost is smallest if
-            # the share `width / wider` of the batches has more sentences than rows.
+            # a share `width / wider` of the batches lacks rows.
             upto = mean[group] + NormalDist().inv_cdf(1 - width / wider) * spread[group]
         rooms.append(max(1, round(upto) - sum(rooms)))
     return rooms
 
 
 def _rounded_up(rows: int) -> int:
-    """Rounds up to a multiple of 8, and above 64 of an eighth of the next power of two."""
+    """Rounds up to a multiple of 8; above 64, to a multiple of 1/8 of the next power of two."""
     step = max(8, (1 << (rows - 1).bit_length()) // 8)
     return max(-(-rows // step) * step, 1)

@@ -1,4 +1,4 @@
-"""Turns texts into features of tokens by a pre-trained encoder of KerasHub."""
+"""Turns texts into features of tokens with a pre-trained encoder of KerasHub."""
 
 import hashlib
 import importlib.util
@@ -27,7 +27,7 @@ _MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d
 _TEXTS_AT_ONCE = 1024
 # Batches have at most this many lengths, because every length is compiled.
 _NUM_LENGTHS = 8
-# Part of the key of a cache. Increase it when the features for the same key change.
+# A part of a cache's key. Increase this number when the features of a key change.
 _VERSION = 1
 # The config of a tokenizer lacks some options. The tokens of this text depend on these options.
 _PROBE = "The  CAFÉ's naïve ½-price menu: 東京 was #1 in 2018… (twice)\u00a0<s> [PAD]\n"
@@ -50,11 +50,11 @@ class LanguageModel:
 
     `encode` turns texts into the encoder's inputs. `tokens` turns texts into readable pieces for
     heat maps. `features` turns texts into the states of the encoder's last layer, which an
-    attention pooling layer can read. The language model is then frozen. `LanguageModel.from_preset`
-    loads a model.
+    attention pooling layer can read. With features, the language model is frozen.
+    `LanguageModel.from_preset` loads a model.
 
-    Every text, even an empty text, gets special tokens such as `[CLS]` and `[SEP]`. The mask keeps
-    the special tokens. Texts that are too long are cut at the end.
+    Even an empty text gets special tokens such as `[CLS]` and `[SEP]`. The mask keeps the special
+    tokens. Texts that are too long are cut at the end.
 
     Args:
         backbone: A KerasHub backbone, such as `BertBackbone`, or a `keras.Model` with the same
@@ -66,7 +66,8 @@ class LanguageModel:
     Attributes:
         backbone: The given model. `LanguageModel` neither trains nor freezes it.
         preprocessor: The given preprocessor.
-        sequence_length: Number of positions of an encoded text. dim: Size of a token's features.
+        sequence_length: Number of positions of an encoded text.
+        dim: Size of a token's features.
 
     Raises:
         ValueError: If `backbone` or `preprocessor` is of another kind.
@@ -148,9 +149,9 @@ class LanguageModel:
             tokenizer_options: Arguments of the tokenizer that replace those of the preset, such as
                 `{"strip_accents": True}`.
             layer: The layer, counted from 1, whose states are the features. `None` is the last
-                layer. The layers after `layer` are left out. The last layer is specialised for the
-                training task of the model: `"minilm"` has learned to compare sentences. For another
-                task, an earlier layer can be better.
+                layer. The layers after `layer` are left out. The last layer fits the task that the
+                model has learned: `"minilm"` compares sentences. For another task, an earlier layer
+                can be better.
 
         Returns:
             The model.
@@ -178,7 +179,7 @@ class LanguageModel:
 
     @property
     def sequence_length(self) -> int:
-        """Positions of an encoded text, special tokens included."""
+        """The number of positions of an encoded text, including special tokens."""
         return int(self.preprocessor.sequence_length)
 
     def __repr__(self) -> str:
@@ -192,8 +193,7 @@ class LanguageModel:
 
         Args:
             texts: Sequence of N strings, at least one.
-            trim: Whether to leave out the last positions if they are padding in all texts of this
-                call.
+            trim: Whether to leave out positions at the end that are padding in all given texts.
 
         Returns:
             A dictionary of arrays of shape `(N, sequence_length)`, with fewer positions if
@@ -249,11 +249,11 @@ class LanguageModel:
         the results only by rounding errors.
 
         With `cache`, the result is written to a folder in `cache`. Later calls read it as an array
-        on disk. The folder's name is a hash of the texts in their order, the tokenizer with its
-        options, the architecture and all weights of the backbone, `sequence_length` and `dtype`.
-        The hash takes about a second per gigabyte of weights. A later run never reads the folder of
-        an interrupted run. With `cache`, memory holds only the states of one batch. Without
-        `cache`, memory holds the whole result.
+        on disk. The folder's name is a hash. It covers the texts in order, the tokenizer and its
+        options, the backbone's architecture and weights, `sequence_length` and `dtype`. The hash
+        takes about a second per gigabyte of weights. A later run never reads the folder of an
+        interrupted run. With `cache`, memory holds only the states of one batch. Without `cache`,
+        memory holds the whole result.
 
         The result has `N * sequence_length * dim` numbers. With 25 000 texts, 128 positions and 384
         features, these are 2.3 GiB in float16. `Model.fit` reads the whole array into memory.
@@ -335,7 +335,7 @@ class LanguageModel:
             outputs = self.backbone.predict_on_batch(batch)
             states = outputs["sequence_output"] if isinstance(outputs, dict) else outputs
             kept = batch["padding_mask"][:, :, None]
-            with np.errstate(over="ignore"):  # An overflow is infinite, and refused below.
+            with np.errstate(over="ignore"):  # An overflow is refused below.
                 rows = np.where(kept, states, 0).astype(features.dtype)
             if not np.isfinite(rows).all():
                 must = "hold the states" + "; 'float32' may" * (features.dtype == np.float16)
@@ -388,7 +388,7 @@ def _checked(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]:
-    """Returns the names of the inputs that the backbone needs, if the preprocessor makes them."""
+    """Returns the inputs that the backbone needs; checks that the preprocessor makes them."""
     inputs = getattr(backbone, "input", None)
     names = tuple(inputs) if isinstance(inputs, dict) else ()
     if not {"token_ids", "padding_mask"} <= set(names):
@@ -422,7 +422,7 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
 
 
 def _up_to(backbone: keras.Model, layer: int) -> keras.Model:
-    """A backbone without the layers after one layer of its encoder."""
+    """Cuts a backbone after one layer of its encoder."""
     numbered = [each for each in backbone.layers if re.search(r"layer_\d+$", each.name)]
     if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= len(numbered):
         must, received = f"be None or one of the {len(numbered)} layers, from 1", {"layer": layer}
@@ -462,7 +462,7 @@ def minilm_folder() -> str:
 
 
 def _described(part: Any) -> list[Any]:
-    """Describes a layer by its class and options, in the same way in every process."""
+    """Describes a layer by its class and options; every process gives the same text."""
     config = {k: v for k, v in part.get_config().items() if k not in _NO_OPTIONS}
     for name, value in config.items():
         # KerasHub lists special tokens in the order of a set.
@@ -472,7 +472,7 @@ def _described(part: Any) -> list[Any]:
 
 
 def _add(key: Any, *parts: bytes) -> None:
-    """Adds parts and their sizes to a hash, so that different lists of parts differ."""
+    """Adds parts and their sizes to a hash, so that different lists give different hashes."""
     for part in parts:
         key.update(len(part).to_bytes(8, "little"))
         key.update(part)
@@ -482,5 +482,5 @@ def _rename(unfinished: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         unfinished.rename(folder)
     except OSError:
-        if not folder.is_dir():  # Otherwise another run was faster and wrote the same files.
+        if not folder.is_dir():  # Otherwise another run has already written the same files.
             raise

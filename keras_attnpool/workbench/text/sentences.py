@@ -15,10 +15,9 @@ def split_sentences(text: str) -> list[str]:
     r"""Splits a text into sentences after `.`, `!` and `?`.
 
     A mark ends a sentence if white space or the end of the text follows. Closing quotes and
-    brackets may follow the mark directly. So runs such as `...` and `?!` are not split, `3.5` and
-    `example.com` are not split, and `good .` is treated like `good.`. Separate marks after a
-    sentence (`wow ! ! !`) belong to this sentence. Words after the last mark form the last
-    sentence.
+    brackets may follow the mark directly. So `...`, `?!`, `3.5` and `example.com` are not split,
+    and `good .` is treated like `good.`. Separate marks after a sentence (`wow ! ! !`) belong to
+    this sentence. Words after the last mark form the last sentence.
 
     Abbreviations are not recognised: `Dr. Who` becomes two sentences. Line breaks and marks of
     other scripts do not end a sentence.

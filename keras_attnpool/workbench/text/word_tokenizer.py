@@ -39,8 +39,8 @@ def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
     tokenizers = _tokenizers()
     ids = {word: index for index, word in enumerate(vocabulary)}
     rust = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
-    # NFC is the last step, because a lower-case letter may have a composed form that its capital
-    # lacks.
+    # NFC is the last step, because some lower-case letters have a composed form and their capitals
+    # have none.
     steps = [tokenizers.normalizers.Lowercase()] if lowercase else []
     rust.normalizer = tokenizers.normalizers.Sequence([*steps, tokenizers.normalizers.NFC()])
     rust.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -169,8 +169,7 @@ class WordTokenizer(Vocabulary):
             max_length: Longer texts are cut to this length. `None` sets no limit.
             pad_to: Fixed length T of the result. Longer texts are cut to this length. `None` takes
                 the length of the longest text.
-            truncate: The part that is dropped from a text that is too long: `"end"`, `"start"` or
-                `"middle"`.
+            truncate: The part that a long text loses: `"end"`, `"start"` or `"middle"`.
 
         Returns:
             int32 array of shape `(B, T)`, with T at least 1. An empty text gives a row of zeros.
@@ -196,7 +195,7 @@ class WordTokenizer(Vocabulary):
     ) -> Int32s:
         """Turns texts into one array of ids with one row per sentence.
 
-        `split_sentences` finds the sentences. All their tokens together are the tokens of the text.
+        `split_sentences` finds the sentences. Together they have all tokens of the text.
 
         Args:
             texts: Sequence of B strings.

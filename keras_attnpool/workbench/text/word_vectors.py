@@ -16,13 +16,13 @@ from keras_attnpool.workbench.text._vocabulary import (
 )
 from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
-# gensim silently drops further words of a longer "sentence".
+# gensim silently drops the further words of a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
 _NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
-    """Draws rows for words without a vector from N(0, 0.1). Row 0 (padding) is zero."""
+    """Draws rows from N(0, 0.1) for words without a vector. Row 0 (padding) is zero."""
     vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
     vectors[0] = 0.0
     return vectors
@@ -111,8 +111,8 @@ def load_word_vectors(
 ) -> tuple[Float32s, float]:
     r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe.
 
-    Each line is a word and its numbers, separated by single spaces, in UTF-8. If the first line has
-    only two integers, it is the header of word2vec's text format, and its second integer is the
+    Each line has a word and its numbers, separated by single spaces, in UTF-8. If the first line
+    has only two integers, it is the header of word2vec's text format, and its second integer is the
     length of the vectors. Words must match exactly: "paris" in the vocabulary does not match
     "Paris" in the file. If a word occurs twice, its first vector is used.
 
@@ -187,7 +187,7 @@ def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _vector(owner: str, fields: list[str]) -> Float32s:
     try:
-        with np.errstate(over="ignore"):  # An overflow is infinite, and refused below.
+        with np.errstate(over="ignore"):  # An overflow gives infinity, which raises an error below.
             vector = np.array(fields, np.float32)
     except ValueError as error:
         raise ValueError(f"{owner} must hold numbers. Received: {str(error)[:100]}") from error
