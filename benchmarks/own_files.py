@@ -133,7 +133,7 @@ def few(name: str, out: Path, features: Path | None) -> dict[str, Any]:
             metrics = json.loads((out / "metrics.json").read_text(encoding="utf-8"))
             rows = metrics["results"].items()
             told = {row: [each["accuracy"], *each.get("difference", ())] for row, each in rows}
-            draws.append({"comparison": metrics["comparison"].splitlines()[0], "rows": told})
+            draws.append({"comparison": metrics["comparison"].splitlines()[-1], "rows": told})
     return {"data": title, "texts": int(texts), "tested": len(tested), "draws": draws}
 
 

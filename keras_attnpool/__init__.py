@@ -9,7 +9,7 @@ __version__ = "0.1.0"
 # `__init__.pyi` lists the same names for editors and type checkers.
 __all__ = ["ArgumentError", "analysis", "batches", "layers", "models", "ops", "regularizers"]
 __all__ += ["testing", "workbench"]
-# The workbench's own names, given here too where they are asked for.
+# These names of the workbench are also available here.
 _OF_WORKBENCH = ("corpora", "datasets", "load_run", "text")
 
 
@@ -28,9 +28,9 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *__all__})
 
 
-# At once: they register what `keras.models.load_model` looks for. But `python -m keras_attnpool`
-# imports what its command needs, so that help need not wait for Keras: while Python looks for the
-# module of `-m`, the first argument is "-m".
+# These imports register the classes that `keras.models.load_model` needs. `python -m
+# keras_attnpool` imports only the modules that its command needs, so that help does not wait for
+# Keras. While Python searches for the module of `-m`, the first argument is "-m".
 if not (sys.argv[:1] == ["-m"] and "keras_attnpool" in sys.orig_argv):
     from keras_attnpool import layers as layers
     from keras_attnpool import models as models

@@ -1,8 +1,8 @@
-"""The validators of arguments, and the error message for an invalid value.
+"""Validates arguments, and makes the error message for an invalid value.
 
 `LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
-2**31). Received: gru_units=-1". The name of an argument determines its allowed values, and has the
-same meaning everywhere. The annotation says whether it may be `None`.
+2**31). Received: gru_units=-1". The name of an argument determines its allowed values. A name means
+the same everywhere. The annotation tells whether `None` is allowed.
 """
 
 import functools
@@ -23,7 +23,7 @@ R = TypeVar("R")
 
 
 class Validator(NamedTuple):
-    """A condition on an argument, and the conversion to the value that the function uses."""
+    """Checks the value of an argument, and converts the value."""
 
     expected: str
     accepts: Callable[[Any], bool]
@@ -35,13 +35,13 @@ class ArgumentError(ValueError):
 
     Args:
         name: The argument.
-        must: The rest of the sentence after "must", such as "be an integer >= 1".
+        must: The part of the message after "must", such as "be an integer >= 1".
         received: The received value, in words, or a dictionary of the invalid arguments.
-        owner: The function, the class or the layer that has the argument. `""` if the code does not
-            know it; a caller that knows it raises `error.renamed(owner=...)`.
+        owner: The function, class or layer of the argument, or `""` if the code does not know its
+            name. A caller that knows the name raises `error.renamed(owner=...)`.
 
     Attributes:
-        owner, name, must, received: The four arguments; `owner` is a string.
+        owner, name, must, received: The four arguments. `owner` is a string.
 
     Example:
 
@@ -53,8 +53,8 @@ class ArgumentError(ValueError):
     AttentionPooling hidden_dim {'hidden_dim': 0}
     """
 
-    __module__ = "keras_attnpool"  # where users find it
-    # Without this attribute, Keras makes a new error from the text of an error in a layer's call.
+    __module__ = "keras_attnpool"  # the public module
+    # Without this attribute, Keras replaces an error in a layer's call by a new error.
     _keras_call_info_injected = True
 
     name: str
@@ -62,8 +62,8 @@ class ArgumentError(ValueError):
     received: str | Mapping[str, Any]
     owner: str
 
-    # TensorFlow's AutoGraph makes a new error from the text of an error with this `__init__`. Any
-    # other error becomes an error that is no ValueError. Type checkers read `__new__`.
+    # With this `__init__`, TensorFlow's AutoGraph rebuilds the error from its text. With another
+    # `__init__`, the error is no longer a ValueError. Type checkers read `__new__`.
     if not typing.TYPE_CHECKING:
         __init__ = Exception.__init__
 
@@ -88,11 +88,11 @@ class ArgumentError(ValueError):
     def renamed(
         self, *, owner: str | None = None, spell: Callable[[str], str] = str
     ) -> "ArgumentError":
-        """The same error with the names that the user knows.
+        """Returns the same error with the names that the user knows.
 
         Args:
             owner: The function that the user called. `None` keeps the owner.
-            spell: Function from an argument of the current owner to the name that the user typed.
+            spell: Function from an argument's name to the name that the user typed.
         """
         received = self.received
         if not isinstance(received, str):
@@ -103,7 +103,7 @@ class ArgumentError(ValueError):
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
-    """Whether a shape is the expected one; unknown sizes are not compared."""
+    """Whether a shape equals the expected shape; unknown sizes are not compared."""
     return len(shape) == len(expected) and all(
         size is None or wanted is None or size == wanted
         for size, wanted in zip(shape, expected, strict=True)
@@ -130,7 +130,8 @@ def is_length(value: Any) -> bool:
 
 def integer(least: int) -> Validator:
     """An integer that is at least `least`."""
-    # No backend has an axis of 2**31 or more; its error would come late and explain little.
+    # No backend supports an axis of 2**31 or more. The backend's error would come late and explain
+    # little.
     return Validator(
         f"an integer >= {least} (and < 2**31)",
         lambda value: _is_integer(value) and least <= value < 2**31,
@@ -153,8 +154,8 @@ def _known_to_keras(module: Any) -> Validator:
             object_of_keras = module.get(value)
         except (ValueError, TypeError):
             return False
-        # Keras takes a number as a weight without axes, but no layer has such a weight. Keras makes
-        # an instance of a class, but not of a class that is given as an activation.
+        # Keras accepts a number for a weight without axes, but no layer has such a weight. Keras
+        # creates instances of classes, but not of an activation class.
         number = getattr(value, "shape", None) == ()
         made = callable(object_of_keras) and not inspect.isclass(object_of_keras)
         return not number and value is not None and made
@@ -177,11 +178,11 @@ def _is_backbone(value: Any) -> bool:
 
 
 SIZE = integer(1)
-# bool(value) would take "no" and NaN for True.
+# bool(value) would turn "no" and NaN into True.
 FLAG = Validator("True or False", lambda value: isinstance(value, bool | np.bool_), bool)
 SHARE = Validator("a number in [0, 1)", lambda value: _is_number(value) and 0 <= value < 1, float)
 UNIT = Validator("a number in [0, 1]", lambda value: _is_number(value) and 0 <= value <= 1, float)
-# `math.isfinite` raises for an integer that no float can hold.
+# `math.isfinite` raises an error for an integer that is too large for a float.
 FINITE = Validator(
     "a finite number", lambda value: _is_number(value) and abs(value) <= sys.float_info.max, float
 )
@@ -239,7 +240,7 @@ VALIDATORS: dict[str, Validator] = {
     "backbone": BACKBONE,
     "name": NAME,
 }
-# The validators of arguments with other names, by their annotation.
+# Validators by annotation, for arguments with other names.
 OF_TYPES: dict[Any, Validator] = {bool: FLAG, int: SIZE, int | None: SIZE}
 KERAS_VALIDATORS = {
     kind: _known_to_keras(getattr(keras, f"{kind}s"))
@@ -257,8 +258,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     """Checks every argument of a function before its body runs; errors name the function.
 
     Args:
-        **special: The kind of value, or the allowed names, of each argument whose name does not
-            determine them.
+        **special: For arguments without a known name: the kind of value, or the allowed names.
 
     Returns:
         The decorator.
@@ -287,7 +287,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
                     given.arguments[name] = validate(name, value, validators[name])
                 return function(*given.args, **given.kwargs)
             except ArgumentError as error:
-                # The error belongs to an inner layer if the function has no such argument.
+                # If the function has no such argument, the error comes from an inner layer.
                 if error.owner and error.name not in validators:
                     raise
                 raise error.renamed(owner=owner) from error.__cause__
@@ -298,7 +298,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
 
 
 def known_by(name: str, annotation: Any) -> Validator | None:
-    """The validator by the name of an argument, or else by its annotation."""
+    """Finds the validator by the argument's name, or else by its annotation."""
     known = KERAS_VALIDATORS.get(name.rpartition("_")[2]) or VALIDATORS.get(name)
     return known or OF_TYPES.get(annotation)
 
@@ -328,7 +328,7 @@ def validator_of(
 
 
 def validate(name: str, value: Any, validator: Validator, owner: str = "") -> Any:
-    """The converted value of an argument; raises if it is invalid."""
+    """Returns the converted value of an argument, or raises an error."""
     if not validator.accepts(value):
         received: Any = {name: value}
         if getattr(value, "shape", ()):
@@ -338,20 +338,21 @@ def validate(name: str, value: Any, validator: Validator, owner: str = "") -> An
 
 
 def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings") -> list[Any]:
-    """The entries of a sequence, such as one column of a table, as a list.
+    """Returns the entries of a sequence, such as one column of a table, as a list.
 
-    Other values are errors: `list` would turn a table into the names of its columns, a mapping into
-    its keys, and a string into its letters. The order of a set differs between processes.
+    Other values raise an error. `list` would turn a table into the names of its columns, a mapping
+    into its keys, and a string into its letters. The order of a set differs between processes.
 
     Args:
         owner: The function or class that has the argument.
         name: The argument.
         values: The received values.
         axes: Largest number of axes of an array.
-        of: Name of the entries.
+        of: What the entries are, such as "strings".
 
     Raises:
-        ValueError: If `values` is no such sequence; the message names the column to pass.
+        ValueError: If `values` is not such a sequence, or if `of` is "strings" and an entry is not
+            a string. The message names the column to pass.
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))
@@ -370,15 +371,20 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     elif isinstance(values, str | bytes):
         received = f"one string, {reprlib.repr(values)}"
     elif isinstance(values, Iterable) and not (hasattr(values, "shape") and not shape):
-        return list(values)
+        entries = list(values)
+        for index, entry in enumerate(entries if of == "strings" else ()):
+            if not isinstance(entry, str):
+                received = f"{type(entry).__name__} at index {index}"
+                raise ArgumentError(name, "hold strings only", received, owner)
+        return entries
     raise ArgumentError(name, f"be a sequence of {of}{cure}", received, owner)
 
 
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
-    """Warns if padded vectors of unequal length would count as steps of a model.
+    """Warns if a model would count the padding of unequal rows as steps.
 
-    There is no warning if all rows have one length, or if the model has no graph, because it may
-    mask inside.
+    There is no warning if all rows have the same length. A model without a graph may mask steps
+    itself, so it gets no warning.
 
     Args:
         model: The model.
@@ -388,14 +394,15 @@ def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
     symbols = getattr(model, "inputs", None) or []
     if not any(len(symbol.shape) > 1 and symbol.shape[1] is None for symbol in symbols):
         return
-    for layer in model._flatten_layers():
-        calls = [node.arguments.kwargs for node in getattr(layer, "_inbound_nodes", [])]
-        masked = any(x is not None for call in calls for name, x in call.items() if "mask" in name)
-        if masked or isinstance(layer, keras.layers.Masking):
-            return
+    layers = model._flatten_layers()
+    values = [layer.mask_value for layer in layers if isinstance(layer, keras.layers.Masking)]
+    calls = [node.arguments.kwargs for x in layers for node in getattr(x, "_inbound_nodes", [])]
+    masked = any(x is not None for call in calls for name, x in call.items() if "mask" in name)
+    if 0 in values or (masked and not values):
+        return
     warnings.warn(
         f"{owner} pads rows of unequal length with zeros, and no layer of model '{model.name}' "
-        "gets a mask: padding counts as steps. Give the model a mask as a second input, or put "
+        "masks zeros: padding counts as steps. Give the model a mask as a second input, or put "
         "keras.layers.Masking() in front.",
         stacklevel=stacklevel,
     )

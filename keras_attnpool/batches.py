@@ -1,4 +1,4 @@
-"""Batches of rows of unequal length: ids, bags of instances, frames, patches, features."""
+"""Serves batches of unequal rows: ids, bags of instances, frames, patches, features."""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
@@ -25,22 +25,23 @@ def pad_rows(
     value: float = 0,
     dtype: Any = None,
 ) -> tuple[Array, Bools]:
-    """Pads rows of unequal length to one array, with a mask of the steps that are not padding.
+    """Pads rows of unequal length to one array, and returns the mask of the real steps.
 
     Args:
-        rows: N arrays `(n_i, ...)` that differ at most in their first axis.
+        rows: N arrays `(n_i, ...)` whose sizes differ only on the first axis.
         length: The length to pad to. Defaults to the length of the longest row.
-        side: `"right"` pads behind the rows, `"left"` in front of them.
+        side: `"right"` pads at the end of the rows, `"left"` at their start.
         value: Value of padded steps.
         dtype: Dtype of the padded array. Defaults to float32 for real numbers, int32 for integers,
-            bool for booleans.
+            and bool for booleans.
 
     Returns:
         The padded array `(N, length, ...)`, and the boolean mask `(N, length)`, True = a step of
         the row.
 
     Raises:
-        ValueError: If rows differ in other axes than the first, or a row is longer than `length`.
+        ValueError: If rows differ in other axes than the first, or if a row is longer than
+            `length`.
 
     Example:
 
@@ -77,21 +78,21 @@ def length_buckets(
 ) -> tuple[int, ...]:
     """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every row is padded to the smallest boundary that it fits in. No other choice of as many
-    boundaries, rounded in the same way, gives less padding in total.
+    Every row is padded to the smallest boundary that is not below its length. No other boundaries
+    of the same number and rounding give less padding.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of steps of every row.
-        num_buckets: Number of boundaries wanted. There are fewer if there are fewer distinct
-            lengths.
-        step: Boundaries are multiples of this number, except for the last one.
+        num_buckets: Largest number of boundaries. If there are fewer distinct lengths, there are
+            fewer boundaries.
+        step: Boundaries are multiples of this number, except for the last boundary.
 
     Returns:
-        Increasing boundaries. All but the last are lengths rounded up to a multiple of `step`. The
-        last is the greatest length, at least 1.
+        Increasing boundaries. The last boundary is the largest length, and at least 1. The other
+        boundaries are lengths rounded up to a multiple of `step`.
 
     Raises:
-        ValueError: If `lengths` is not a non-empty row of integers from 0, or if `num_buckets` or
+        ValueError: If `lengths` is empty or not a row of integers >= 0, or if `num_buckets` or
             `step` is below 1.
 
     Example:
@@ -117,7 +118,7 @@ def length_buckets(
     # steps[i, j]: the length of all rows between boundary i - 1 and boundary j, padded to j.
     steps = (rows[None, 1:] - rows[:-1, None]) * ends.astype("float64")
     steps[np.tril_indices(len(ends), -1)] = np.inf
-    # Each turn allows one more bucket. For every end, it notes where the last bucket begins.
+    # Each iteration allows one more bucket. For every end, it stores where the last bucket begins.
     total, ends_before = steps[0], []
     for _ in range(min(num_buckets, len(ends)) - 1):
         options = total[:-1, None] + steps[1:]
@@ -130,19 +131,19 @@ def length_buckets(
 
 
 class Batches(keras.utils.PyDataset):  # type: ignore[misc]
-    """Base class of batches whose order may be drawn anew for every epoch.
+    """Base class of batches that may have a new order in every epoch.
 
     A subclass defines `inputs_of(rows)`, which returns the inputs of a batch of these rows. It may
     also define `arranged(random)`, which returns the rows of each batch, and `places_of(rows)`,
-    which returns the number of steps of a batch, padding included.
+    which returns the number of steps of a batch, including padding.
 
     Args:
         size: The number of rows.
         labels: Array of shape `(N, ...)`, a dictionary of such arrays, or `None` for `predict`.
-        batch_size: Rows in a batch.
+        batch_size: Number of rows in a batch.
         shuffle: Whether the order changes from epoch to epoch.
         seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`. It needs `labels`. Class weights are an
+        sample_weight: Array of shape `(N,)`, or `None`. Weights need `labels`. Class weights are an
             argument of `fit`.
         used: Number of steps of all rows without padding. `padding_share` needs this number.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
@@ -193,7 +194,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 
     @property
     def padding_share(self) -> float:
-        """The share of padding among all steps that this epoch serves, in [0, 1]."""
+        """The share of padding among all steps of this epoch, in [0, 1]."""
         return 1.0 - self._used / sum(self.places_of(rows) for rows in self._batches)
 
     def __len__(self) -> int:
@@ -204,7 +205,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         rows = self._batches[index]
         inputs = self.inputs_of(rows)
         if self._labels is None:
-            # Keras reads a tuple of two as inputs and labels.
+            # Keras would read a pair of inputs as inputs and labels.
             return (inputs,) if isinstance(inputs, tuple) else inputs
         labels = keras.tree.map_structure(lambda each: each[rows], self._labels)
         if self._sample_weight is None:
@@ -220,7 +221,8 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
     def predict(self, model: keras.Model, **kwargs: Any) -> Any:
         """Predicts all rows in the order of the data, even if the batches are shuffled.
 
-        Rows of similar length share a batch, so this computes less than `model.predict(batches)`.
+        Rows of similar length share a batch, so this method computes less than
+        `model.predict(batches)`.
 
         Args:
             model: The model.
@@ -235,7 +237,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return keras.tree.map_structure(lambda each: each[places], outputs)
 
     def in_data_order(self) -> tuple[Self, Int64s]:
-        """The unshuffled batches of rows of similar length, and the place of each row in them."""
+        """Returns unshuffled batches of similar length, and the place of each row."""
         bucketed = copy.copy(self)
         bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
         return bucketed, np.argsort(np.concatenate(bucketed._batches))
@@ -245,11 +247,11 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         raise NotImplementedError
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of steps in the inputs of these rows, padding included."""
+        """The number of steps in the inputs of these rows, including padding."""
         raise NotImplementedError
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
-        """The rows of each batch of an epoch. `random` shuffles them; `None` does not."""
+        """Returns the rows of each batch of an epoch, shuffled by `random` unless it is `None`."""
         rows = np.arange(self._size) if random is None else random.permutation(self._size)
         return _cut(rows, self.batch_size)
 
@@ -258,7 +260,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return self.arranged(None)
 
     def _warn_of(self, model: keras.Model) -> None:
-        """Warns if a model is not made for the batches."""
+        """Warns if a model does not fit the batches."""
 
     def _arrange(self) -> None:
         random = np.random.default_rng([self._seed, self._epoch])
@@ -268,48 +270,49 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 class SequenceBatches(Batches):
     """Feeds `fit`, `evaluate` and `predict` batches of rows of unequal length.
 
-    A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays, `(n, ...)`: the words of
-    a text, the instances of a bag, the frames of a recording. A batch is padded to the smallest
-    boundary that its rows fit in. No row is cut, and no array of all rows is made. Batches have few
-    shapes, so a model is compiled for few shapes.
+    A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`. Examples are
+    the words of a text, the instances of a bag and the frames of a recording. A batch is padded to
+    the smallest boundary that is not below the length of its rows. No row is cut, and no array
+    holds all rows. Batches have few shapes, so a model is compiled for few shapes.
 
-    Use `shuffle=True` for training: rows of similar length then share a batch. Rows and batches are
-    drawn anew at the end of every epoch; the same seed gives the same draws. With `shuffle=False`
-    rows keep their order, so row i of `model.predict(batches)` belongs to row i of the data. A row
-    that is much longer than its neighbours then gets a batch of its own. `batches.predict(model)`
-    returns the order of the data in both cases.
+    Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
+    new batches in a new order. The same seed gives the same batches. With `shuffle=False` rows keep
+    their order, so row i of `model.predict(batches)` belongs to row i of the data. A row that is
+    much longer than its neighbours then has its own batch. The results of `batches.predict(model)`
+    are in the order of the data in both cases.
 
-    If there are several lengths, the first two batches differ in length. This shows TensorFlow that
-    the length varies.
+    If there are several lengths, the first two batches differ in length. TensorFlow then treats the
+    length as variable.
 
     Args:
-        rows: N arrays `(n_i, ...)` that differ at most in their first axis, or a dictionary from
+        rows: N arrays `(n_i, ...)` whose sizes differ only on the first axis, or a dictionary from
             the names of inputs to such rows. Row i of every input belongs to the same example. All
-            inputs of an example are padded to the same boundary, which fits the longest of them. In
+            inputs of an example are padded to the same boundary, which fits the longest input. In
             an integer array `(N, T)` or `(N, T, W)` of padded ids, zeros at the end of a row do not
             count as steps.
         labels: Array of shape `(N, ...)`, a dictionary of such arrays, or `None` for `predict`.
-        batch_size: Rows in a batch.
-        boundaries: Increasing lengths to pad to. The last is at least the length of the longest
-            row. `None` takes the boundaries of `length_buckets`.
+        batch_size: Number of rows in a batch.
+        boundaries: Increasing lengths to pad to. The last boundary is at least the length of the
+            longest row. `None` takes the boundaries of `length_buckets`.
         mask: How the model gets the mask `(batch, time)`, True = a step of the row. `None` gives no
             mask, for models that mask id 0 themselves. `True` gives the pair `(padded, mask)`. If
-            `rows` is a dictionary, a name adds the mask of the longest input under that name, and a
-            dictionary `{input: name}` adds a mask for each of these inputs.
-        fixed: Names of the inputs that are not sequences. They are arrays `(N, ...)` and are served
-            unchanged.
-        shuffle: Whether each epoch draws its batches anew, from rows of similar length.
+            `rows` is a dictionary, `mask` may be a name or a dictionary. A name adds the mask of
+            the longest input under this name. A dictionary `{input: name}` adds a mask for each of
+            these inputs.
+        fixed: Names of the inputs that are not sequences. These inputs are arrays `(N, ...)` and
+            are not padded.
+        shuffle: Whether each epoch has new batches of rows of similar length.
         seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`. It needs `labels`. Class weights are an
+        sample_weight: Array of shape `(N,)`, or `None`. Weights need `labels`. Class weights are an
             argument of `fit`.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
-    Real numbers are served as float32, integers as int32.
+    Real numbers are served as float32, and integers are served as int32.
 
     Raises:
-        ValueError: If the arguments do not fit together, or a row is longer than the last
+        ValueError: If the arguments do not fit together, or if a row is longer than the last
             boundary.
-        TypeError: If rows do not hold numbers.
+        TypeError: If rows do not contain numbers.
 
     Example:
 
@@ -408,7 +411,7 @@ class SequenceBatches(Batches):
         )
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of steps in the inputs of these rows, padding included."""
+        """The number of steps in the inputs of these rows, including padding."""
         return len(self._inputs) * len(rows) * self._length_of(rows)
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
@@ -419,7 +422,7 @@ class SequenceBatches(Batches):
         return in_buckets(bucket_of, shapes, self.batch_size, random)
 
     def in_order(self) -> list[Int64s]:
-        """The rows of each batch in the order of the data; a few much longer rows stand alone."""
+        """The rows of each batch in the order of the data. A much longer row is alone."""
         self._least, self._first_is_longer = 0, False
         bucket_of = np.searchsorted(self._boundaries, self._lengths)
         batches = self._cheapest(np.array(self._boundaries)[bucket_of])
@@ -437,10 +440,10 @@ class SequenceBatches(Batches):
         return batches
 
     def _cheapest(self, lengths: Int64s) -> list[Int64s]:
-        """Cuts rows into batches of few sizes, at the least cost.
+        """Divides rows into batches of few sizes at the smallest cost.
 
-        A batch costs its number of steps, padding included, and an eighth of what a mean batch
-        costs.
+        The cost of a batch is its number of steps, including padding, plus an eighth of a mean
+        batch's steps.
         """
         count, size = len(lengths), min(self.batch_size, len(lengths))
         sizes = {1, max(1, size // 4), size, count % size or size}
@@ -449,7 +452,7 @@ class SequenceBatches(Batches):
         extra = lengths.mean() * size / 8
         cost, start_of = np.zeros(count + 1), np.zeros(count + 1, np.int64)
         for end in range(1, count + 1):
-            # The rows that are left over make the last batch only.
+            # The remaining rows are the last batch.
             allowed = [
                 n for n in sizes if n <= end and (end == count or n != count % size or n == 1)
             ]
@@ -500,13 +503,13 @@ def in_buckets(
     batch_size: int,
     random: np.random.Generator | None = None,
 ) -> list[Int64s]:
-    """Cuts rows into batches of one bucket each.
+    """Divides rows into batches, each of one bucket.
 
     Args:
         bucket_of: Integers `(N,)`, the bucket of every row.
-        shapes: For every bucket, the sizes of its batches that differ between buckets. The first
-            two batches differ in as many of these sizes as possible.
-        batch_size: Rows in a batch.
+        shapes: For every bucket, the batch sizes that differ between buckets. The first two batches
+            differ in as many of these sizes as possible.
+        batch_size: Number of rows in a batch.
         random: Shuffles the rows of each bucket and the batches. `None` keeps their order.
 
     Returns:
@@ -547,17 +550,21 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
     """The rows of one input as arrays; nothing is copied."""
     arrays: list[Array] = []
     for index, row in enumerate(_checks.column(owner, name, rows, axes=32, of="arrays")):
-        array = np.asarray(row)
+        try:
+            array = np.asarray(row)
+        except ValueError as error:
+            must, received = "be arrays (n, ...)", f"lists of unequal length at index {index}"
+            raise _checks.ArgumentError(name, must, received, owner) from error
         if array.ndim < 1 or (arrays and array.shape[1:] != arrays[0].shape[1:]):
             alike = f" alike, (n, {', '.join(map(str, arrays[0].shape[1:]))})" if arrays else ""
             must, received = f"be arrays (n, ...){alike}", f"shape {array.shape} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
-        # An empty list is a float array to NumPy, even if the other rows hold integers.
+        # NumPy turns an empty list into a float array, even if the other rows contain integers.
         if array.size and array.dtype.kind not in "biuf" and array.dtype.name != "bfloat16":
             must, received = "hold numbers", f"dtype {array.dtype} at index {index}"
             raise _checks.ArgumentError(name, must, received, owner)
         kept = array.dtype.kind in "iu" and array.size
-        least = 0 if array.ndim == 1 else -(2**31)  # rows of one axis are ids
+        least = 0 if array.ndim == 1 else -(2**31)  # rows with one axis are ids
         if kept and not least <= array.min() <= array.max() < 2**31:
             must = f"hold integers from {least} to {2**31 - 1}"
             received = f"from {array.min()} to {array.max()} at index {index}"
@@ -571,7 +578,7 @@ def _checked_rows(owner: str, name: str, rows: Any) -> list[Array]:
 
 
 def _without_padding(rows: list[Array], given: Any) -> list[Array]:
-    """Padded ids without the zeros at their ends."""
+    """Removes the zeros at the end of padded ids."""
     if (
         not isinstance(given, np.ndarray)
         or given.dtype.kind not in "iu"
@@ -602,12 +609,12 @@ def kept_lengths(mask: Bools) -> Int64s:
 
 
 def _served(dtype: Any) -> np.dtype[Any]:
-    """The dtype in which numbers of a kind are given to models."""
+    """The dtype that models get for numbers of this kind."""
     return np.dtype({"b": "bool", "i": "int32", "u": "int32"}.get(dtype.kind, "float32"))
 
 
 def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Array:
-    """Labels or weights as an array with an entry for each of `size` rows."""
+    """Turns labels or weights into an array with one entry for each of `size` rows."""
     array: Array = np.asarray(values)
     if not array.ndim or size not in (None, len(array)):
         must, received = f"have {size or 'many'} entries, one per row", f"shape {array.shape}"
@@ -616,7 +623,7 @@ def _targets(owner: str, name: str, values: Any, size: int | None = None) -> Arr
 
 
 def _checked_boundaries(owner: str, boundaries: Any, longest: int) -> tuple[int, ...]:
-    """Increasing lengths, the last of which fits every row."""
+    """Checks that lengths increase, and that the last length fits every row."""
     lengths = tuple(boundaries) if isinstance(boundaries, Iterable) else ()
     if not lengths or not all(map(_checks.SIZE.accepts, lengths)) or any(np.diff(lengths) < 1):
         must, received = "be increasing positive integers", f"boundaries={boundaries!r}"

@@ -1,10 +1,9 @@
-"""Head-diversity penalties, which keep the heads of a pooling layer different from each other.
+"""Penalties that keep the heads of a pooling layer different from each other.
 
-A penalty takes a tensor with the heads on the first axis and returns a scalar. As
-`attention_regularizer` of a layer it is on the attention weights, and as `vector_regularizer` on
-the heads' vectors. The layer then averages the penalties of the examples, see
-`HeadRegularizer.batch_penalty`. As `kernel_regularizer` it takes a kernel with the heads on the
-first axis.
+A penalty takes a tensor with the heads on the first axis and returns a scalar. A layer applies its
+`attention_regularizer` to the attention weights and its `vector_regularizer` to the heads' vectors,
+and averages the penalties of the examples, see `HeadRegularizer.batch_penalty`. A
+`kernel_regularizer` gets a kernel with the heads on the first axis.
 """
 
 import abc
@@ -34,7 +33,8 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
     Args:
         factor: Weight of the penalty in the loss, a finite number.
-        **others: More arguments of a subclass. They become attributes and are part of `get_config`.
+        **others: Further arguments of a subclass. They become attributes and are part of
+            `get_config`.
 
     Raises:
         ValueError: If `factor` is not a finite number.
@@ -59,7 +59,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
     @abc.abstractmethod
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty of each example of a batch.
+        """Computes the penalty of each example of a batch.
 
         Args:
             heads: Float tensor `(batch, heads, features)`, at least float32.
@@ -69,22 +69,22 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         """
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean penalty over the examples that count.
+        """Computes the mean penalty over the examples that count.
 
         Args:
-            heads: Float tensor `(batch, heads, ...)`. All penalties but `AttentionOrthogonality`
+            heads: Float tensor `(batch, heads, ...)`. All penalties except `AttentionOrthogonality`
                 flatten the axes after the heads.
             kept: Boolean tensor `(batch,)`, False for examples that do not count (empty texts).
                 `None` counts all examples.
 
         Returns:
-            A scalar, at least float32; 0 if no example counts.
+            A scalar, at least float32. The scalar is 0 if no example counts.
         """
-        heads = _flatten_features(heads, 2, self)
+        heads = _flatten_features(heads, self)
         return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
 
     def __call__(self, x: Tensor) -> Tensor:
-        """The penalty of one tensor with the heads on its first axis.
+        """Computes the penalty of one tensor with the heads on its first axis.
 
         Args:
             x: Float tensor `(heads, ...)`.
@@ -92,8 +92,9 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         Returns:
             A scalar, at least float32.
         """
-        heads = _flatten_features(x, 1, self)
-        return self.batch_penalty(ops.expand_dims(heads, 0))
+        x = at_least_float32(x)
+        _check_axes(x, 1, self)
+        return self.batch_penalty(ops.expand_dims(x, 0))
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
@@ -102,16 +103,15 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class AttentionOrthogonality(HeadRegularizer):
-    """Pushes each head to few tokens, and different heads to different tokens: `factor * ||A A^T -
-    I||_F^2`.
+    """Favours heads with few and different tokens: `factor * ||A A^T - I||_F^2`.
 
     The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if its head attends
     to a single token. An entry off the diagonal is 0 only if its two heads share no token. The norm
-    is squared, as printed in both papers. If each feature has separate weights, `(heads, time,
-    features)` as in `GeneralizedPooling`, the penalty is the mean over the features.
+    is squared, as printed in both papers. For weights `(heads, time, features)`, as in
+    `GeneralizedPooling`, the penalty is the mean over the features.
 
     Args:
-        factor: Weight in the loss. LAMA uses 0.2, Lin et al. 1.0 for the Yelp reviews.
+        factor: Weight in the loss. LAMA uses 0.2. Lin et al. use 1.0 for the Yelp reviews.
 
     Raises:
         ValueError: If `factor` is not a finite number.
@@ -138,32 +138,26 @@ class AttentionOrthogonality(HeadRegularizer):
         super().__init__(factor)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(...,)` of attention `(..., heads, time)`."""
+        """Computes the penalty `(...,)` of attention `(..., heads, time)`."""
         products = ops.matmul(heads, ops.swapaxes(heads, -1, -2))
         identity = ops.eye(heads.shape[-2], dtype=heads.dtype)
         return self.factor * ops.sum(ops.square(products - identity), axis=(-2, -1))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean over the examples that count, and over the features if they have weights."""
+        """Computes the mean over the examples that count, and over the features, if any."""
         if len(heads.shape) != 4:
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
         penalties = ops.mean(self.penalties(by_feature), axis=1)
         return _empty_batch_safe(_mean_over_kept(penalties, kept), heads)
 
-    def __call__(self, x: Tensor) -> Tensor:
-        """The penalty of attention `(heads, time)` or `(heads, time, features)`."""
-        if len(x.shape) != 3:
-            return super().__call__(x)
-        return self.batch_penalty(ops.expand_dims(x, 0))
-
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class CosineDisagreement(HeadRegularizer):
-    """Pushes the heads' vectors apart: `factor / m^2 * sum_ij cos(s_i, s_j)`.
+    """Favours different directions of the heads' vectors: `factor / m^2 * sum_ij cos(s_i, s_j)`.
 
-    The sum includes the terms `i = j`, as printed. They add the constant `factor / m`. A zero
-    vector has cosine 0 with every other vector.
+    As in the paper, the sum includes the terms with `i = j`, which add the constant `factor / m`. A
+    zero vector has cosine 0 with every other vector.
 
     Args:
         factor: Weight in the loss, 0.2 in the paper.
@@ -191,7 +185,7 @@ class CosineDisagreement(HeadRegularizer):
         super().__init__(factor)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(batch,)` of vectors `(batch, heads, features)`."""
+        """Computes the penalty `(batch,)` of vectors `(batch, heads, features)`."""
         # The sum of all pairwise products of unit vectors is the squared length of their sum.
         total = ops.sum(l2_normalize(heads), axis=1)
         return self.factor / heads.shape[1] ** 2 * ops.sum(ops.square(total), axis=-1)
@@ -199,31 +193,33 @@ class CosineDisagreement(HeadRegularizer):
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class HeadDistance(HeadRegularizer):
-    """Keeps all pairs of heads at a distance: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
+    """Penalises small distances between heads: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
 
-    `d_ij = ||x_i - x_j||_F^2`, squared as printed. As `kernel_regularizer` on a kernel `(heads,
-    ...)` the penalty is the paper's eq. 7. As `attention_regularizer` it is eq. 8, and as
-    `vector_regularizer` eq. 9.
+    Here `d_ij = ||x_i - x_j||_F^2`, squared as in the paper. As a `kernel_regularizer` on a kernel
+    `(heads, ...)` the penalty is the paper's eq. 7. As an `attention_regularizer` it is eq. 8, and
+    as a `vector_regularizer` it is eq. 9.
 
-    Only a pair closer than the threshold has a penalty. Kernels of a realistic size start much
-    further apart: Glorot kernels of 600 x 300 have a distance of about 800. So eq. 7 as printed,
-    with the paper's threshold of 1, is exactly zero from the start, and its gradient is zero as
-    well. Identical heads also have a zero gradient.
+    Only pairs with a distance below the threshold have a penalty. Initial kernels have a much
+    larger distance: about 800 for Glorot kernels of 600 x 300. So with the paper's threshold of 1,
+    the printed eq. 7 and its gradient are exactly zero from the start. Identical heads also have a
+    zero gradient.
 
-    `normalize=True`, our extension, divides `d_ij` by the mean of `||x_i||_F^2` and `||x_j||_F^2`.
-    The threshold is then a relative distance for heads of any size: 0 for identical heads, 2 for
-    orthogonal heads, and 4 for opposite heads of equal length. Random kernels are nearly
-    orthogonal. So a threshold above 2 is active from the start.
+    Our extension `normalize=True` divides `d_ij` by the mean of `||x_i||_F^2` and `||x_j||_F^2`.
+    The threshold is then a relative distance, which does not depend on the size of the heads. This
+    distance is 0 for identical heads, 2 for orthogonal heads, and 4 for opposite heads of equal
+    length. Random kernels are nearly orthogonal. So a threshold above 2 has an effect from the
+    start.
 
     Args:
         factor: Weight in the loss, the paper's mu (1 to 1e-4).
         threshold: Smallest squared distance without a penalty, the paper's lambda, a number >= 0.
-        batch_mean: `False` (the equations) takes the hinge of each example, then the mean over the
-            batch. `True` (the authors' released code) takes the hinge of the batch's mean distance.
+        batch_mean: Whether the hinge `max(threshold - d_ij, 0)` is applied to the mean distance of
+            the batch, as in the authors' released code. With `False` the hinge is applied to each
+            example, as in the equations.
         normalize: Whether the distance is relative to the size of the heads.
 
     Raises:
-        ValueError: If `factor` is not a finite number or `threshold` is negative.
+        ValueError: If `factor` is not a finite number, or if `threshold` is negative.
 
     Example:
 
@@ -250,31 +246,32 @@ class HeadDistance(HeadRegularizer):
         super().__init__(factor, threshold=threshold, batch_mean=batch_mean, normalize=normalize)
 
     def penalties(self, heads: Tensor) -> Tensor:
-        """The penalty `(batch,)` of tensors `(batch, heads, features)`."""
+        """Computes the penalty `(batch,)` of tensors `(batch, heads, features)`."""
         return self._hinge(self._distances(heads))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """The mean penalty over the examples that count, or the penalty of their mean distance."""
+        """Computes the mean penalty of the examples that count, or that of their mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
-        heads = _flatten_features(heads, 2, self)
+        heads = _flatten_features(heads, self)
         distances = _mean_over_kept(self._distances(heads), kept)
         penalty = _empty_batch_safe(self._hinge(ops.expand_dims(distances, 0))[0], heads)
-        # Without an example the mean distance would be 0, and its hinge the full threshold.
+        # Without an example the mean distance would be 0, and the hinge would be the full
+        # threshold.
         return penalty if kept is None else ops.where(ops.any(kept), penalty, penalty * 0)
 
     def _distances(self, heads: Tensor) -> Tensor:
-        """Squared distances `(batch, heads, heads)` from one matrix product.
+        """Computes squared distances `(batch, heads, heads)` by one matrix product.
 
-        Centring on the heads' mean does not change the distances. It makes the squares as small as
-        the distances, so their difference keeps its digits.
+        Subtracting the heads' mean does not change the distances. The squares are then as small as
+        the distances, so their difference has small rounding errors.
         """
         centred = heads - ops.mean(heads, axis=1, keepdims=True)
         products = ops.matmul(centred, ops.transpose(centred, (0, 2, 1)))
         distances = _pair_sums(ops.sum(ops.square(centred), axis=-1)) - 2 * products
         if not self.normalize:
             return distances
-        # The lower bound gives heads of zeros the gradient 0 instead of NaN.
+        # With the lower bound, heads of zeros have the gradient 0 instead of NaN.
         sizes = _pair_sums(ops.sum(ops.square(heads), axis=-1)) / 2
         return distances / ops.maximum(sizes, EPSILON)
 
@@ -291,21 +288,24 @@ def _pair_sums(x: Tensor) -> Tensor:
     return ops.expand_dims(x, 2) + ops.expand_dims(x, 1)
 
 
-def _flatten_features(x: Tensor, leading: int, regularizer: HeadRegularizer) -> Tensor:
-    """Keeps the first `leading` axes and flattens the rest, as float32 at least."""
-    x = at_least_float32(x)
+def _check_axes(x: Tensor, leading: int, regularizer: HeadRegularizer) -> None:
+    """Raises an error if no axis follows the `leading` axes, the last of which holds the heads."""
     if len(x.shape) < leading + 1:
         must = f"have the heads on axis {leading - 1} and their values after it"
         received = f"a tensor of shape {tuple(x.shape)}"
         raise _checks.ArgumentError("x", must, received, type(regularizer).__name__)
-    if len(x.shape) == leading + 1:
-        return x
+
+
+def _flatten_features(x: Tensor, regularizer: HeadRegularizer) -> Tensor:
+    """Flattens all axes after the heads' axis, in float32 at least."""
+    _check_axes(x, 2, regularizer)
+    x = at_least_float32(x)
     shape = ops.shape(x)
-    return ops.reshape(x, (*shape[:leading], math.prod(shape[leading:])))
+    return x if len(shape) == 3 else ops.reshape(x, (*shape[:2], math.prod(shape[2:])))
 
 
 def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
-    """The penalty of heads `(batch, ...)`; 0 for a batch without rows, because it has no mean."""
+    """Returns the penalty of heads `(batch, ...)`; 0 for an empty batch, which has no mean."""
     rows = heads.shape[0]
     if rows is None and not isinstance(heads, keras.KerasTensor):
         return ops.where(ops.shape(heads)[0] > 0, penalty, ops.zeros_like(penalty))
@@ -313,7 +313,7 @@ def _empty_batch_safe(penalty: Tensor, heads: Tensor) -> Tensor:
 
 
 def _mean_over_kept(values: Tensor, kept: Tensor | None) -> Tensor:
-    """Mean over the batch axis of the examples that count; 0 if no example counts."""
+    """Averages the examples that count over the batch axis; 0 if no example counts."""
     if kept is None:
         return ops.mean(values, axis=0)
     kept = ops.cast(kept, "bool")

@@ -1,4 +1,4 @@
-"""Checks whether any layer keeps the promises of this package's pooling layers.
+"""Checks whether a layer keeps the promises of this package's pooling layers.
 
 A test of your layer is one line. It needs only Keras and NumPy, and runs on any backend that
 trains.
@@ -17,7 +17,7 @@ import numpy as np
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import Array, Bools
 
-# Three different sizes distinguish the axes.
+# Three different sizes tell the axes apart.
 ROWS, TIME, DIM = 4, 7, 6
 SINGLE, HALF = 1e-5, 3e-2
 
@@ -25,34 +25,36 @@ SINGLE, HALF = 1e-5, 3e-2
 def check_pooling_layer(
     make_layer: Callable[[], Any], *, skip: Collection[str] = (), largest: float = 3e4
 ) -> None:
-    """Checks that a layer pools `(batch, time, dim)` with a mask as the layers of this package do.
+    """Checks that a layer pools `(batch, time, dim)` with a mask, as our layers do.
 
-    The names and meanings of the promises:
+    These are the promises:
 
-    - `"mask"`: the call takes `mask=`, booleans `(batch, time)` with True = keep, holes allowed.
-    - `"padding content"`: numbers in padded steps change nothing.
-    - `"padding length"`: more padding behind the row changes nothing.
-    - `"padding in front"`: padding in front of the row gives the same output as padding behind it.
-    - `"nan"`: NaN and infinity in padded steps change nothing.
+    - `"mask"`: the call takes `mask=`, booleans `(batch, time)`, True = keep. Holes are allowed.
+    - `"padding content"`: the numbers in padded steps do not change the output.
+    - `"padding length"`: more padding after the row does not change the output.
+    - `"padding in front"`: padding before the row gives the same output as padding after the row.
+    - `"nan"`: NaN and infinity in padded steps do not change the output.
     - `"empty row"`: a row without a kept step gives zeros.
-    - `"gradient"`: the gradient is finite, and 0 for padded steps and empty rows, even with NaN in
-      padding.
-    - `"half precision"`: with the policy `mixed_float16` the output is near that of float32, and is
-      finite for inputs as large as `largest`.
+    - `"gradient"`: the gradient is finite, and it is 0 for padded steps and empty rows, even if
+      padded steps are NaN.
+    - `"half precision"`: with the policy `mixed_float16` the output is close to the float32 output,
+      and it is finite for inputs as large as `largest`.
     - `"saving"`: a saved model loads and gives the same output.
-    - `"scores"`: if the call has `return_attention_scores`, the weights are >= 0, sum to 1 over the
-      kept steps, and are 0 on padding. Returning them does not change the output.
+    - `"scores"`: if the call has `return_attention_scores`, the weights are >= 0, they sum to 1
+      over the kept steps, and they are 0 on padding. Returning the weights does not change the
+      output.
 
     Args:
-        make_layer: Function without arguments that makes the layer. It is called more than once.
+        make_layer: Function without arguments that returns a new layer. The function is called more
+            than once.
         skip: Names of promises that the layer does not make.
-        largest: Size of inputs for which the output must be finite in half precision. The range of
-            half precision ends at 65,504. A layer that multiplies inputs by each other needs a
-            smaller number.
+        largest: Largest inputs whose output must be finite in half precision. The largest number of
+            half precision is 65,504. A layer that multiplies inputs by each other needs a smaller
+            `largest`.
 
     Raises:
         AssertionError: If promises are broken. The message has one line per broken promise.
-        ArgumentError: If `skip` contains `"mask"`, or a word that is no name of a promise.
+        ArgumentError: If `skip` contains `"mask"` or an unknown name.
 
     Example:
 
@@ -113,7 +115,7 @@ def _output(layer: Any, x: Array, mask: Bools, **kwargs: Any) -> list[Array]:
 
 
 def _apart(found: Array, target: Array, tolerance: float = SINGLE) -> str | None:
-    """The change of an output, in words, or `None` if it is unchanged."""
+    """Describes the change of an output, or returns `None` if it is unchanged."""
     if found.shape != target.shape:
         return f"the output has shape {found.shape} in place of {target.shape}"
     if not np.isfinite(found).all():
@@ -145,7 +147,7 @@ def _empty(make: Any, layer: Any) -> str | None:
 
 
 class _Loss(keras.Model):  # type: ignore[misc]
-    """A model that adds a weight of zeros to the inputs and returns a random sum of the outputs."""
+    """A model that adds a weight of zeros to the inputs and returns a random sum of outputs."""
 
     def __init__(self, layer: Any, x: Array, mask: Bools) -> None:
         super().__init__(name="loss")
@@ -162,7 +164,7 @@ class _Loss(keras.Model):  # type: ignore[misc]
 
 
 def _gradient(make: Any, layer: Any) -> str | None:
-    """Checks the gradient with Keras alone: SGD with a rate of 1 moves a weight by its gradient."""
+    """Checks the gradient with Keras alone: SGD with rate 1 changes a weight by its gradient."""
     x, mask = _batch()
     before = layer.get_weights()
     for garbage in (0.0, np.nan):

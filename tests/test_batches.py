@@ -241,6 +241,7 @@ def test_buckets_contrast():
         ({"rows": {}}, "must be sequences"),
         ({"rows": {"a": [[1], [2]], "b": [[1]]}}, "equally many.*'a': 2, 'b': 1"),
         ({"rows": [1, 2]}, r"arrays \(n, ...\). Received: shape \(\) at index 0"),
+        ({"rows": [[[1], [2, 3]]]}, "`rows` of .* unequal length at index 0"),
         ({"rows": {"a": [[[1, 2]], [1]]}}, r"`a` of .* alike, \(n, 2\).*\(1,\) at index 1"),
         ({"rows": [[1], [2**31]]}, "integers from 0 to 2147483647.*2147483648.*index 1"),
         ({"rows": [[-1]]}, "from -1 to -1"),

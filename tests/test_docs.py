@@ -456,6 +456,31 @@ def test_the_speed_page_is_written_from_the_results():
     assert marks(picture)[1] == len(speed.DRAWN)
 
 
+def test_the_guide_of_growth_is_written_from_the_results():
+    data = measured_costs("growth", "torch")
+    page = speed.fill(source("guides/scaling.md"), RESULTS)
+    pictures = re.findall(r'<figure class="drawn">.*?</figure>', page, re.S)
+    groups = {}
+    for case in data["cases"]:
+        groups.setdefault(case["family"], []).append(case["exponents"])
+    assert len(pictures) == len(groups) == 4
+    for picture, (family, exponents) in zip(pictures, groups.items(), strict=True):
+        known = [values for each in exponents for values in each.values()]
+        squares = [values for values in known if values["memory"] is not None]
+        assert marks(drawn(picture))[0] == len(known) + len(squares)
+        times = [each["time"]["time"][0] for each in exponents]
+        assert f"| {family} | {min(times):.1f}\u00a0–\u00a0{max(times):.1f};" in page
+    # As the guide says of batches, heads and chunks; and nothing beats a copy.
+    found = {case["layer"]: case["exponents"] for case in data["cases"]}
+    assert all(each["batch"]["time"][0] < 1.25 for each in found.values())
+    cheap, dear = found["StructuredSelfAttentionPooling"], found["GeneralizedPooling"]
+    assert cheap["heads"]["time"][0] < 0.3 < 0.7 < dear["heads"]["time"][0]
+    chunks = found["GeneralizedPooling, chunks"]
+    assert chunks["time"]["memory"] < dear["time"]["memory"] / 2
+    assert speed.limit_table(data).count("\n| ") == len(data["cases"]) + 1
+    assert all(case[kind][0] > 0.8 for case in data["cases"] for kind in ("prediction", "training"))
+
+
 def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
     support_file = {
         "date": "2026-11-01",

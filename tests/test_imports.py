@@ -47,7 +47,7 @@ TOP_ROOMS = {"__main__", "workbench.cli"}
 BACKENDS = {"tensorflow", "torch", "jax"}
 REQUIRED = {"keras", "numpy", "keras_attnpool"}
 # Methods that set a layer up: Keras calls the first two, and they alone call the others.
-SETUP = {"__init__", "build", "_feature_dim", "_clone_initializer", "_store_arguments"}
+SETUP = {"__init__", "build", "_feature_dim", "_clone_initializer"}
 SETUP |= {"_start_dropout", "_build_scores"}
 SETUP |= {"_build_hidden"}
 # These keep a flag, and nothing of a mask: a first one was checked, a missing one was told of.

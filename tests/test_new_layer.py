@@ -157,8 +157,7 @@ def test_what_a_layer_lacks_is_seen(path, copied):
 def test_what_arguments_ask_for_is_seen(copied):
     class SizedPooling1D(LAST):
         def __init__(self, softness, *, depth=1):
-            super().__init__()
-            self._store_arguments(locals(), depth=("deep",))
+            super().__init__(locals(), depth=("deep",))
 
     catalogue = copied / "tests" / "catalogue.py"
     text = catalogue.read_text(encoding="utf-8").replace("layers.LastP", "layers.SizedP")

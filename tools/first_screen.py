@@ -90,23 +90,11 @@ def figures(links):
     linear = lead(blocks[LINEAR_ON], LINEAR, verdict.BASE)
     gains = table(["accuracy against the mean", "points (95 %)", "from"], rows, left=(0, 2))
     ours, peers = moved()
-    rest = table(
-        ["beside other layers", "", "from"],
-        [
-            [
-                "a training step of a probe with one learned query: how many times as fast "
-                f"`{QUERY}` is as `MultiHeadAttention`",
-                speeds(),
-                links["speed"],
-            ],
-            [
-                "cases in which padding changes a layer's result (its length, or NaN in it), on "
-                "three backends",
-                f"ours {ours}, those of Keras and others {peers}",
-                links["behaviour"],
-            ],
-        ],
-        left=(0, 1, 2),
+    rest = (
+        f"How many times as fast as Keras's `MultiHeadAttention` is `{QUERY}` in a training step "
+        f"of a probe with one learned query, on a CPU? {speeds()} ({links['speed']}). Padding "
+        f"changes a result, by its length or by NaN in it, in {ours} cases of our layers and in "
+        f"{peers} of those of Keras and others ({links['behaviour']})."
     )
     return (
         f"`{POOLING}` in the place of the mean, gains and losses:\n\n{gains}\n\n"

@@ -203,7 +203,7 @@ def of_class(cls: type) -> dict[str, bool]:
     parameters = inspect.signature(cls).parameters
     arguments = [f"**{p.name}" if p.kind is p.VAR_KEYWORD else p.name for p in parameters.values()]
     listed = docstring.partition("\nArgs:\n")[2].partition("\n\n")[0]
-    kept = inspect.getsource(cls.__init__).partition("_store_arguments(")[2]
+    kept = inspect.getsource(cls.__init__).partition("super().__init__(locals()")[2]
     return {
         **{
             f"a line for `{name}` in VALIDATORS of keras_attnpool/_checks.py": bool(

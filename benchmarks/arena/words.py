@@ -52,10 +52,11 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
 def summary() -> str:
     """The verdict in short: which poolings are told from the mean of the states, and how surely."""
     choices = len(told()["choices"])
-    over = f"Over all {len(told()['sets'])} sets of the comparison and under each of {choices} ways"
+    over = f"The comparison has {len(told()['sets'])} sets and {choices} ways to judge"
     better, maybe = rows_that_are("better", "shown"), rows_that_are("better", "suggested")
     whose = f"{joined(better)} {_are(better)}" if better else "no pooling is"
-    said = [f"{over} to judge, {whose} shown to be better than the mean; on single sets some are."]
+    said = [f"{over}. A lead is shown if all these ways agree. Over all sets {whose} shown to be"]
+    said.append("better than the mean; on single sets some are.")
     if maybe:
         effects = {row: told()["rows"][row]["against_mean"] for row in maybe}
         leads = [

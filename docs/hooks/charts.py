@@ -124,7 +124,8 @@ def slopes(groups, across, caption, spoken):
             [*time, memory or 0] for lines in groups.values() for time, memory in lines.values()
         ]
         edges = min(0, *map(min, known)) - 0.1, max(2, *map(max, known)) + 0.1
-        figure, axes = _lines([name for name, _ in rows], across, edges, room=200)
+        # Narrow enough for a phone.
+        figure, axes = _lines([name for name, _ in rows], across, edges, room=170, letter=7)
         for place, (_, values) in enumerate(rows):
             if values is None:
                 axes.get_yticklabels()[place].set_fontweight("bold")
@@ -137,9 +138,9 @@ def slopes(groups, across, caption, spoken):
         return _framed(figure, caption, spoken)
 
 
-def _lines(rows, across, limits, room=RIGHT):
+def _lines(rows, across, limits, room=RIGHT, letter=8):
     """A figure with a line for each name, and its axes."""
-    height, left = 1.4 * LINE * len(rows), 8 * max(map(len, rows))
+    height, left = 1.4 * LINE * len(rows), letter * max(map(len, rows))
     width, total = left + room, height + TOP + BOTTOM
     figure = Figure(figsize=(width / 72, total / 72), dpi=72)
     box = [left / width, BOTTOM / total, (room - TOP) / width, height / total]

@@ -388,19 +388,20 @@ def slopes(data):
 
 
 def arguments_table(data):
-    """Exponents of the families: the least and the largest of their layers."""
+    """Exponents of the families: the least and the largest of their layers, of time and memory."""
+
+    def ends(values):
+        known = [value for value in values if value is not None]
+        least, largest = (f"{end(known):.1f}".replace("-", "−") for end in (min, max))
+        return "\u00a0–\u00a0".join(dict.fromkeys([least, largest]))
+
     lines = []
     for family, cases in families(data).items():
         cells = [family]
         for axis in GROWING:
             grown = [case["exponents"][axis] for case in cases if axis in case["exponents"]]
-            known = [[each["time"][0] for each in grown], [each["memory"] for each in grown]]
-            parts = [
-                f"{min(part):.1f} – {max(part):.1f}".replace(" ", "\u00a0")
-                for part in known
-                if part
-            ]
-            cells.append("; ".join(parts) or "–")
+            parts = [each["time"][0] for each in grown], [each["memory"] for each in grown]
+            cells.append("; ".join(map(ends, parts)) if grown else "–")
         lines.append(cells)
     return table(("weights", *GROWING.values()), lines)
 

@@ -24,12 +24,12 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float], title: str | Non
     if not isinstance(ax, Axes):
         raise ArgumentError("ax", "be a matplotlib Axes", f"{type(ax)}", owner)
     if title is not None:
-        ax.set_title(title, parse_math=False)  # a $ is a dollar, not a formula
+        ax.set_title(title, parse_math=False)  # $ is a dollar, not a formula
     return ax
 
 
 def plain_legend(ax: Any, **options: Any) -> None:
-    """Draws a legend, by default without a frame, that shows a $ as a dollar."""
+    """Draws a legend in which $ is a dollar. By default the legend has no frame."""
     for text in ax.legend(**({"frameon": False} | options)).get_texts():
         text.set_parse_math(False)
 

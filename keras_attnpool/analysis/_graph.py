@@ -1,4 +1,4 @@
-"""Runs a model's graph over the same layers, with a function around each layer call."""
+"""Runs a model's graph again, with a function around each call of a layer."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -23,15 +23,15 @@ def graph_of(model: Any) -> keras.Model | None:
     if not isinstance(model, keras.Model) or getattr(model, "inputs", None) is None:
         return None
     if isinstance(model, keras.Sequential):
-        # Its attribute `input` may be the tensor of an outer model.
+        # `model.input` may be the tensor of an outer model.
         return keras.Model(model.inputs[0], model.outputs[0], name=model.name)
     return keras.Model(model.input, model.output, name=model.name)
 
 
 def inner_model(layer: Any) -> keras.Model | None:
-    """Returns the model with a graph that a layer consists of, or `None`.
+    """Returns the inner model of a layer if it has a graph, or `None`.
 
-    This model is the layer itself, or the encoder of a `HierarchicalEncoder`.
+    The inner model is the layer itself, or the encoder of a `HierarchicalEncoder`.
     """
     model = layer.encoder if isinstance(layer, HierarchicalEncoder) else layer
     return model if graph_of(model) is not None else None
@@ -40,8 +40,8 @@ def inner_model(layer: Any) -> keras.Model | None:
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     """Returns every layer of a model by its path, such as `"inner/layer"` in a nested model.
 
-    The encoder of a `HierarchicalEncoder` and the user's own layers with inner layers count as
-    nested models.
+    Nested models include the encoder of a `HierarchicalEncoder`, and the user's own layers with
+    inner layers.
 
     Raises:
         ValueError: If `model` is not a model, or if it has not been built.
@@ -67,9 +67,9 @@ def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
 
 @contextmanager
 def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[None]:
-    """Inside the context, a function that gets the layer's `call` replaces each `call`."""
+    """Inside the context, replaces each layer's `call` by a function that gets this `call`."""
     for layer, function in functions:
-        # `object` sets it, because Keras would look for variables in the function.
+        # `object.__setattr__` is used because Keras would search the function for variables.
         object.__setattr__(layer, "call", partial(function, layer.call))
     try:
         yield
@@ -97,9 +97,9 @@ def _inside(outer: Any, prefix: str) -> Iterator[tuple[str, Any]]:
 
 
 def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
-    """Builds a functional model of the layers of `model`, in which `visit` calls each layer.
+    """Builds a functional model from the layers of `model`; `visit` calls each layer.
 
-    The results of a layer are in the order in which `model` calls the layer.
+    A layer's results are in the order of its calls in `model`.
 
     Args:
         model: A functional or built Sequential model.

@@ -10,13 +10,12 @@ EPOCHS = 10
 
 
 def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -> float:
-    """Held-out accuracy of a classifier that pools its steps by frozen weights.
+    """Computes the held-out accuracy of a classifier that pools by frozen weights.
 
-    The classifier applies a hidden layer to each step (a word vector, if `steps` are ids), adds the
-    steps with the given `weights`, and computes class scores. It trains on a random half of the
-    rows of each class, for a fixed number of epochs and from fixed initial values. The accuracy is
-    that of the other half. The classifier reads each step alone, so only the weights depend on the
-    other steps.
+    Ids become word vectors. The classifier applies a hidden layer to each step, adds up the steps
+    with the given `weights`, and computes class scores. The classifier trains on a random half of
+    each class. Its epochs and initial values are fixed. The other half gives the accuracy. The
+    classifier reads each step alone, so only the weights depend on the other steps.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))
@@ -45,6 +44,6 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
 
 def _drawn(shape: tuple[int, ...], rng: np.random.Generator) -> Array:
-    """Draws a kernel by Glorot's rule; a bias is zeros."""
+    """Draws a kernel by Glorot's rule; sets a bias to zeros."""
     limit = np.sqrt(6 / sum(shape)) if len(shape) > 1 else 0.0
     return rng.uniform(-limit, limit, shape)

@@ -1,4 +1,4 @@
-"""Turns a model's inputs of any form into arrays of rows and a mask of their steps."""
+"""Turns a model's inputs, in any form, into arrays and a mask of steps."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -16,9 +16,9 @@ class Inputs:
     """Holds the inputs of a model as arrays, and a mask of the steps that count.
 
     The steps are those of the first input that is not a mask: words `(rows, time)`, or instances,
-    frames or patches `(rows, time, dim)`. The mask is `mask`, a mask among the model's inputs, or
-    it comes from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
-    if a `Masking` layer of the model keeps the step. Otherwise all steps count.
+    frames or patches `(rows, time, dim)`. The mask is `mask`, or one of the model's inputs, or it
+    follows from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
+    if the model's `Masking` layer keeps it. Otherwise all steps count.
 
     Args:
         model: A model, or any object with the same `predict`.
@@ -27,8 +27,8 @@ class Inputs:
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
-        of_steps: Whether the caller uses single steps. If it does, the mask is read, and a warning
-            tells if padding counts as steps.
+        of_steps: Whether the caller uses single steps. If so, the mask is read, and there is a
+            warning if padding counts as steps.
 
     Attributes:
         leaves: The arrays by name or position.
@@ -71,11 +71,15 @@ class Inputs:
             if lengths is not None:
                 self._add_mask(model, lengths)
         self.lengths = lengths
-        unequal = lengths is not None and len(set(lengths.tolist())) > 1
-        if of_steps and unequal and self.kept_by is None and self.values.dtype.kind == "f":
-            warn_of_padding(model, owner, 4)
         masking = [x for x in _layers(model) if isinstance(x, keras.layers.Masking)]
         self.mask_value = masking[0].mask_value if masking else None
+        vectors = self.kept_by is None and self.values.dtype.kind == "f"
+        if vectors and lengths is not None and len(set(lengths.tolist())) > 1:
+            if self.mask_value is not None:  # the padding is still zeros
+                padding = np.arange(self.values.shape[1]) >= lengths[:, None]
+                self.values[padding] = self.mask_value
+            elif of_steps:
+                warn_of_padding(model, owner, 4)
         self.mask: Any = self._mask(mask, lengths) if of_steps else None
         if getattr(model, "built", True) is False:
             model(self.form(self.some(np.arange(1))))
@@ -138,7 +142,7 @@ class Inputs:
         return None
 
     def _add_mask(self, model: Any, lengths: Array) -> None:
-        """Adds the mask if the model takes one as its other input."""
+        """Adds the mask if the model's other input is a mask."""
         is_named = isinstance(model.input, Mapping)
         taken = dict(model.input) if is_named else dict(enumerate(model.inputs))
         values = self.values
@@ -173,10 +177,10 @@ class Inputs:
             return self.leaves[self.kept_by].astype(bool)
         if self.are_ids:
             return np.asarray(values != 0)
+        if self.mask_value is not None:
+            return np.asarray((values != self.mask_value).any(axis=tuple(range(2, values.ndim))))
         if lengths is not None:
             return np.asarray(np.arange(shape[1]) < lengths[:, None])
-        if self.mask_value is not None:
-            return np.asarray((values != self.mask_value).any(axis=-1))
         return np.ones(shape, bool)
 
 
@@ -230,7 +234,7 @@ def _layers(model: Any) -> list[Any]:
 
 
 def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
-    """Whether the first input of each row is one block of ones, as long as another float input.
+    """Whether each row's first input is one block of ones, as long as a float input.
 
     Args:
         rows: The inputs of each row, without a batch axis.
@@ -261,19 +265,43 @@ def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
     """Returns the inputs as arrays in their structure, and the lengths of unequal rows."""
     if isinstance(given, Batches | keras.utils.PyDataset) or _is_loader(given):
         return _joined(given, owner)
-    if isinstance(given, Mapping):
-        lengths = None
-        read: dict[Any, Array] = {}
-        for name, each in given.items():
-            read[name], its = _rows(each, owner)
-            lengths = its if lengths is None else lengths
-        return read, lengths
     is_list = isinstance(given, list | tuple)
     if is_list and len(given) and len(ranks) != 1 and _are_inputs(given, ranks):
         return [np.asarray(each) for each in given], None
-    if is_list and len(given) == 1 and ranks and np.ndim(given[0]) == ranks[0]:
+    if is_list and len(given) == 1 and ranks and _rank(given[0]) == ranks[0]:
         return np.asarray(given[0]), None
-    return _rows(given, owner)
+    inputs = _by_input(given, ranks) if is_list else given
+    if not isinstance(inputs, Mapping):
+        return _rows(given, owner)
+    read = {name: _rows(each, owner) for name, each in inputs.items()}
+    leaves = {name: each for name, (each, _) in read.items()}
+    lengths = next((each for _, each in read.values() if each is not None), None)
+    return (list(leaves.values()) if 0 in leaves else leaves), lengths
+
+
+def _by_input(given: Sequence[Any], ranks: list[int]) -> dict[Any, Any] | None:
+    """The rows of each input. Given are rows (dicts or lists of arrays), or lists of rows."""
+    if given and all(isinstance(row, Mapping) for row in given):
+        return {name: [row[name] for row in given] for name in given[0]}
+
+    options = [given]
+    if all(isinstance(row, list | tuple) and len(row) == len(ranks) for row in given):
+        options.append(list(zip(*given, strict=True)))
+    for inputs in options if len(ranks) > 1 else ():
+        fits = len(inputs) == len(ranks) and all(
+            np.iterable(each) and all(_rank(row) == axes - 1 for row in each)
+            for each, axes in zip(inputs, ranks, strict=True)
+        )
+        if fits:
+            return dict(enumerate(inputs))
+    return None
+
+
+def _rank(given: Any) -> int:
+    try:
+        return np.ndim(given)
+    except ValueError:  # rows of unequal length
+        return -1
 
 
 def _are_inputs(given: Any, ranks: list[int]) -> bool:
@@ -284,14 +312,13 @@ def _are_inputs(given: Any, ranks: list[int]) -> bool:
         return False
     if ranks:
         return [len(shape) for shape in shapes] == ranks
-    # For a model without a graph, these are several arrays of equally many rows and of different
-    # kinds.
+    # Without a graph, inputs are arrays with the same number of rows and different kinds.
     kinds = {(len(shape), np.asarray(x).dtype) for shape, x in zip(shapes, given, strict=True)}
     return len({shape[:1] for shape in shapes}) == 1 and len(kinds) > 1
 
 
 def _rows(given: Any, owner: str) -> tuple[Array, Array | None]:
-    """Returns an array, or pads unequal rows to an array and returns their lengths as well."""
+    """Returns an array, and the lengths of the rows if they are unequal and padded."""
     if not isinstance(given, list | tuple):
         return array_of(given, owner), None
     try:

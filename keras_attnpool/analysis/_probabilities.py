@@ -1,4 +1,4 @@
-"""Class probabilities from the outputs of a classifier."""
+"""Computes class probabilities from the outputs of a classifier."""
 
 from typing import Any
 
@@ -11,9 +11,8 @@ from keras_attnpool.types import Array
 def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     """Probabilities `(batch, classes)` in float64 from a model's outputs.
 
-    A single output, `(batch, 1)`, belongs to the second of two classes. Outputs that are not finite
-    raise an error. Outputs that are neither probabilities nor declared logits raise an error as
-    well.
+    A single output, `(batch, 1)`, belongs to the second of two classes. Outputs raise an error if
+    they are not finite, or neither probabilities nor declared logits.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
         must = "be a classifier with one output of shape (batch, classes)"

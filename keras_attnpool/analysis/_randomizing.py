@@ -11,9 +11,9 @@ from keras_attnpool.analysis._graph import layers_by_path
 
 
 def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
-    """Returns the weights of the layer at `path`, and those of all layers in front of it.
+    """Returns the weights of the layer at `path`, and the weights of all earlier layers.
 
-    A layer is in front if the graph lists it earlier. Models that contain the layer do not count.
+    The order is that of the graph. Models that contain the layer do not count as earlier layers.
     """
     layers = layers_by_path(model, owner)
     before = list(layers)[: list(layers).index(path)]

@@ -1,4 +1,4 @@
-"""Predictions of a classifier without some steps of its rows."""
+"""Predicts with a classifier after some steps are removed."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -12,15 +12,15 @@ from keras_attnpool.analysis._probabilities import class_probabilities
 from keras_attnpool.analysis._token_rows import checked_classes
 from keras_attnpool.types import Array, Bools, Float64s, Int64s
 
-# Bytes of changed inputs that are in memory at once.
+# Largest size of changed inputs in memory, in bytes.
 _BYTES = 2**26
 
 
 class Removal:
     """Predicts the probability of one class per row, with all steps or without some steps.
 
-    The class checks its arguments, which are those of the public functions. `owner` is the public
-    function that was called.
+    The class checks its arguments, which the public functions share. `owner` is the public function
+    that the user called.
 
     Attributes:
         inputs: The `Inputs`.
@@ -61,11 +61,11 @@ class Removal:
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """Selects the used rows of one number per step: returns `(used, time)`."""
+        """Returns the used rows `(used, time)` of numbers per step."""
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:
-        """The rank of each step from the largest score to the smallest; padding comes last.
+        """Ranks the steps of each row, the largest score first and padding last.
 
         Equal scores are ordered at random, so that uniform weights do not select the first steps.
         """
@@ -76,16 +76,15 @@ class Removal:
 
     def first(self, places: Array, share: float) -> Bools:
         """Selects the first `ceil(share * number)` steps of each row by their ranks."""
-        # Rounding errors must not make 4 of 0.3 * 10.
+        # Rounding errors must not turn 0.3 * 10 into 4.
         number = np.ceil(share * self.sizes - 1e-9)
         return np.asarray(self.mask & (places < number[:, None]))
 
     def probability(self, gone: Bools, rows: Array | None = None) -> Float64s:
         """The probability of the class without the steps `gone`, `(rows, time)`.
 
-        Row i of `gone` belongs to the row with the number `rows[i]`. By default these are all rows
-        in order. If `rows` is given, batches are filled up, so that no number of rows needs a new
-        compilation.
+        Row i of `gone` belongs to row `rows[i]`, by default to row i. If `rows` is given, all
+        batches are filled up to one size, so that a new number of rows needs no compilation.
         """
         chosen = np.arange(len(self.mask)) if rows is None else rows
         row_bytes = sum(each[0].nbytes for each in self.inputs.leaves.values())
@@ -120,7 +119,7 @@ class Removal:
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Float64s:
-    """Increasing shares in [0, 1], at least `least` of them."""
+    """Checks that at least `least` shares are given and increase within [0, 1]."""
     values = np.asarray(shares, np.float64)
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
     if not within or not (np.diff(values) > 0).all():

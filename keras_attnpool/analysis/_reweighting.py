@@ -10,8 +10,8 @@ from keras_attnpool.analysis._graph import graph_of, in_graph, rewire
 from keras_attnpool.analysis.scores import FLAG, _WithScores, split_arguments
 from keras_attnpool.types import Array, Bools
 
-# The equation of the weighted sum of the inputs for each layout of the scores. Layers that compute
-# something else are found by comparing outputs.
+# For each layout of the scores, the equation of the inputs' weighted sum. A comparison of outputs
+# finds layers that compute something else.
 SUMS = {"bt": "bt,btd->bd", "bht": "bht,btd->bhd", "btd": "btd,btd->bd", "bhtd": "bhtd,btd->bhd"}
 SAME = 1e-3
 
@@ -65,7 +65,7 @@ class Reweighting:
     def _run(self, weights: Array) -> tuple[Array, Array]:
         outputs, apart = [], []
         for start in range(0, self.texts, self.size):
-            rows = np.arange(start, start + self.size) % self.texts  # the last one is filled up
+            rows = np.arange(start, start + self.size) % self.texts  # the last batch is filled up
             self.swap.given.assign(weights[rows])
             predictions, extras = self.model.predict_on_batch(_some(self.inputs, rows))
             outputs.append(np.asarray(predictions))
@@ -74,7 +74,7 @@ class Reweighting:
 
 
 class _Swap(_WithScores):
-    """A pooling layer with given weights; measures whether its own weights explain its output."""
+    """Pools with given weights; measures whether the layer's own weights explain its output."""
 
     def __init__(
         self, layer: Any, others: dict[str, Any], layout: str, shape: tuple[int, ...], first: str

@@ -1,4 +1,4 @@
-"""Cuts one row of numbers per text to the text's tokens."""
+"""Cuts the numbers of each text to the number of its tokens."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -79,7 +79,7 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
 
 
 def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]:
-    """One name per step that counts, as strings, for each row; by default the steps' numbers."""
+    """Returns the names of each row's steps that count, by default the steps' numbers."""
     sizes = None if mask is None else np.asarray(mask).sum(axis=1).tolist()
     if names is None and sizes is not None:
         return [[str(step) for step in range(1, size + 1)] for size in sizes]
@@ -95,7 +95,7 @@ def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]
 
 def checked_labels(labels: Any, rows: int, label_names: Sequence[str], owner: str) -> Int64s:
     """Class indices `(rows,)` into `label_names`."""
-    if len(set(label_names)) != len(label_names):
+    if len(set(column(owner, "label_names", label_names))) != len(label_names):
         raise ArgumentError("label_names", "be distinct", {"label_names": label_names}, owner)
     return checked_classes(labels, rows, len(label_names), owner, "labels")
 

@@ -20,7 +20,7 @@ from keras_attnpool.analysis.weight_measures import kendall_tau
 from keras_attnpool.layers import LearnedQueryPooling, is_attention_layer
 from keras_attnpool.types import Array, Bools, Float32s, Float64s
 
-# This number stands for the time axis in the shape of scores. No layer has this many heads.
+# This number marks the time axis in the shape of scores. No layer has so many heads.
 ANY_TIME = 7919
 KERAS_LAYOUTS = {
     "bqt": (keras.layers.Attention, keras.layers.AdditiveAttention),
@@ -35,8 +35,8 @@ class AttentionTests:
         model: A functional classifier.
         inputs: Inputs of its `predict`, as arrays.
         mask: Boolean array `(texts, steps)`, True = the step counts. For a layer inside a
-            `HierarchicalEncoder` it is `(texts, sentences, words)`: each sentence has its own
-            weights, and measures are averaged over the sentences of a text.
+            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
+            its own weights, and measures are means over a text's sentences.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of its scores, see `reduce_scores`.
@@ -107,7 +107,7 @@ class AttentionTests:
         return table
 
     def _attention(self, shown: keras.Model) -> tuple[Float32s, Array]:
-        """The weights, one per step, and the predictions."""
+        """Returns the weights, one per step, and the predictions."""
         predictions, by_path = shown.predict(self.inputs, batch_size=self.batch_size, verbose=0)
         (path,) = by_path
         scores = by_path[path][0] if len(by_path[path]) == 1 else by_path[path]
@@ -115,7 +115,8 @@ class AttentionTests:
             must = "name a layer with one array of scores, called once"
             received = f"layer '{path}' with a {type(scores).__name__}"
             raise ArgumentError("layer", must, received, self.owner)
-        rows = scores.reshape(-1, *scores.shape[self.mask.ndim - 1 :])  # of sentences, if any
+        # Sentences, if any, become rows.
+        rows = scores.reshape(-1, *scores.shape[self.mask.ndim - 1 :])
         mask = self._rows(self.mask)
         self.layout = self._layout(path, rows.shape)
         place = self.layout.find("t")
@@ -182,7 +183,7 @@ class AttentionTests:
 def _own_layout(layer: Any) -> str:
     """The layout of a layer of this package: heads before the time axis, features after it."""
     steps = keras.KerasTensor((None, ANY_TIME, 1))
-    # A copy is not built, so it has no size to compare with the steps.
+    # The copy is not built, so it accepts steps of any size.
     layer = layer.from_config(layer.get_config())
     sizes = layer.compute_output_spec(steps, return_attention_scores=True)[1].shape
     times = [place for place, size in enumerate(sizes) if size == ANY_TIME]

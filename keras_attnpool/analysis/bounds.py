@@ -1,4 +1,4 @@
-"""Computes AOPC relative to the bounds of each text, which makes models comparable."""
+"""Computes AOPC relative to each text's bounds, so that models can be compared."""
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from keras_attnpool._checks import SIZE, validate, validator_of
 from keras_attnpool.analysis._removal import Removal
 from keras_attnpool.types import Array, Bools, Float64s
 
-# If the bounds are closer than this, no removal changes the prediction.
+# If the bounds differ by less, no removal changes the prediction.
 APART = 1e-6
 BEAM = validator_of("beam_size", SIZE, int | None)
 
@@ -23,8 +23,7 @@ class NormalizedAOPC(NamedTuple):
             smallest. It is 0 at the lower bound and 1 at the upper bound. Large is good.
         sufficiency: The normalised AOPC if tokens are removed from the smallest weight to the
             largest. Small is good.
-        lower: The lowest AOPC of all orders of removal that were tried on a text, including the two
-            orders by weight.
+        lower: The lowest AOPC of all tried orders of removal, including the two orders by weight.
         upper: The highest AOPC of these orders.
 
     Example:
@@ -65,11 +64,11 @@ def normalized_aopc(
     tokens, the search keeps the better order.
 
     The search can miss the best order. If the AOPC of an order by weight lies outside the bounds of
-    the search, it becomes the bound. So every value lies in [0, 1].
+    the search, this AOPC becomes the bound. So every value lies in [0, 1].
 
-    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. This is 2,000 for 20
-    tokens and 5 beams. Each of the two orders by weight takes n more predictions. `beam_size=None`
-    tries all `2 ** n` sets, which is exact, and feasible for up to a dozen tokens.
+    Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
+    beams, these are 2,000 predictions. Each of the two orders by weight takes n more predictions.
+    `beam_size=None` tries all `2 ** n` sets. This is exact, and possible for up to 12 tokens.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -80,23 +79,22 @@ def normalized_aopc(
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.
-        beam_size: Number of sets of tokens that each search keeps after every step, or `None` for
-            all.
+        beam_size: Number of token sets that each search keeps after every step. `None` keeps all.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed of the random order of equal weights.
+        seed: Seed that orders tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches, so 256 is quicker.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        `NormalizedAOPC`. Values are NaN for texts without a token, and for texts on which all
-        orders of removal have the same AOPC, such as texts of one token.
+        `NormalizedAOPC`. Texts without a token have NaN. Texts on which all orders of removal have
+        the same AOPC, such as texts of one token, have NaN too.
 
     Raises:
         ValueError: If shapes do not fit, if an option is out of range, if the model returns no
@@ -134,7 +132,7 @@ def normalized_aopc(
 def normalized(
     removal: Removal, texts: Array, orders: Iterable[Array], beam_size: int | None
 ) -> tuple[Float64s, Float64s, Float64s]:
-    """Normalised comprehensiveness and sufficiency of each order, and the bounds, for some texts.
+    """Computes normalised comprehensiveness and sufficiency of some texts, and the bounds.
 
     A bound is the most extreme value of the search and of the orders.
     """
@@ -149,7 +147,7 @@ def normalized(
 
 
 def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
-    """The mean drop over all steps of an order of removal."""
+    """Computes the mean drop over the steps of an order."""
     sizes = removal.sizes[texts]
     rows = np.repeat(texts, sizes)
     step = np.concatenate([np.arange(1, size + 1) for size in sizes])
@@ -160,7 +158,7 @@ def _aopc(removal: Removal, texts: Array, places: Array) -> Float64s:
 
 
 def _searched(removal: Removal, texts: Array, beam_size: int | None) -> tuple[Float64s, Float64s]:
-    """The lowest and the highest AOPC of some of the texts, by beam search."""
+    """Finds the lowest and the highest AOPC of some texts by beam search."""
     time = removal.mask.shape[1]
     start: tuple[Bools, Float64s] = (np.zeros((1, time), bool), np.zeros(1))
     # One beam looks for large sums of drops, and the other beam for small sums.
@@ -199,7 +197,7 @@ def _grown(sets: Bools, sums: Float64s, tokens: Bools) -> tuple[Bools, Float64s]
 
 
 def texts_at_once(removal: Removal, beam_size: int | None) -> int:
-    """Number of texts that are searched at once, limited by memory."""
+    """The number of texts that one search can hold in memory."""
     beams = 1000 if beam_size is None else max(beam_size, 1)
     room: int = 2**24 // (beams * int(removal.sizes.max()) * removal.mask.shape[1])
     return max(1, min(removal.batch_size, room))

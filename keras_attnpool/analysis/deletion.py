@@ -19,7 +19,7 @@ class DeletionCurve(NamedTuple):
 
     Attributes:
         fractions: float64 array `(steps,)`, the removed shares of the tokens.
-        attended: float64 array `(steps,)`. The mean probability of the class without the tokens of
+        attended: float64 array `(steps,)`, the mean probability of the class without the tokens of
             largest weight. The class is the predicted class of the full text.
         random: float64 array `(steps,)`, the mean probability of the class without random tokens.
         attended_area: Mean height of the curve `attended`: its area divided by the range of the
@@ -74,9 +74,9 @@ def deletion_curve(
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.
         fractions: Increasing shares in [0, 1], at least two.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

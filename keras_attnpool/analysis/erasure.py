@@ -1,4 +1,4 @@
-"""Compares predictions without the explanation and on the explanation alone."""
+"""Measures predictions without the explanation, and from the explanation alone."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -76,13 +76,13 @@ def faithfulness(
             scores. Arrays of other libraries are accepted.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed of the random order of equal weights.
+        seed: Seed that orders tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
@@ -123,7 +123,7 @@ def faithfulness(
 def drops_at(
     removal: Removal, places: Array, shares: Float64s, texts: Array
 ) -> tuple[Float64s, Float64s]:
-    """Comprehensiveness and sufficiency of some texts, each `(texts, shares)`."""
+    """Computes comprehensiveness and sufficiency of some texts, `(texts, shares)` each."""
     tops = [removal.first(places, share)[texts] for share in shares]
     others = [removal.mask[texts] & ~top for top in tops]
     without, alone = (
@@ -147,8 +147,8 @@ def leave_one_out(
     """Computes how much the probability of a class falls without each token.
 
     The value of token t is `p(class | text) - p(class | text without t)`. A token with a positive
-    value speaks for the class. The method needs only predictions, no gradients. Attention is often
-    compared with it.
+    value speaks for the class. The method needs predictions and no gradients. Papers often compare
+    attention with it.
 
     An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows is
     one block of ones and another input has floats for the same steps. `batch_independence` uses the
@@ -161,9 +161,9 @@ def leave_one_out(
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
@@ -203,7 +203,7 @@ def leave_one_out(
 
 
 def token_effects(removal: Removal, texts: Array) -> Float64s:
-    """How much the class's probability falls without each token of some texts, `(texts, time)`."""
+    """Computes how much the class's probability falls without each token, `(texts, time)`."""
     rows, places = np.nonzero(removal.mask[texts])
     gone = np.zeros((len(rows), removal.mask.shape[1]), bool)
     gone[np.arange(len(rows)), places] = True

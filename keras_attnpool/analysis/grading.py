@@ -54,8 +54,7 @@ def grade_attributions(
     """Grades attributions of a model's predictions in one table.
 
     The table has a row for each attribution. The row "uniform" has equal weights in random order;
-    its values are the floor of every measure. In this list, "up" or "down" tells which direction is
-    better:
+    its values are the floor of every measure. "up" and "down" tell which direction is better:
 
     | column | meaning |
     |---|---|
@@ -66,11 +65,11 @@ def grade_attributions(
     | `entropy`, `gini` | concentration of the weights; neither direction is better |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | agreement with `rationales`, if given |
 
-    Any column can compare attributions of one model. Only the normalised columns can compare
-    models. A polarity violation is a text in which the token of largest absolute weight has the
-    wrong sign. This means that the probability moves against the sign, by more than 1e-6, if only
-    this token is removed. Attention weights are never negative, so their violations are tokens
-    whose removal raises the probability.
+    Use any column to compare attributions of one model. Use only the normalised columns to compare
+    models. A polarity violation is a text whose token of largest absolute weight has the wrong
+    sign: without this token, the probability changes against the sign, by more than 1e-6. Attention
+    weights are never negative. So a violation of attention is a token whose removal raises the
+    probability.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -86,32 +85,32 @@ def grade_attributions(
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an
             attribution. Arrays of other libraries are allowed.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per column of `ids`.
+            rationale. An array has one value per token, or one per step of the inputs.
         shares: Increasing shares in [0, 1].
-        beam_size: Number of sets of tokens that the search for bounds keeps after every step.
-            `None` keeps all; 0 leaves the bounds out.
+        beam_size: Number of token sets that the search for bounds keeps after every step. `None`
+            keeps all; 0 leaves the bounds out.
         gradients: Whether the table has the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed of the random order of equal weights.
+        seed: Seed that orders tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has the
-        same layout, with float64 arrays `(texts,)` that are NaN for texts without a value.
+        `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has
+        float64 arrays `(texts,)` in the same layout. Texts without a value have NaN.
 
     Raises:
-        ValueError: If shapes do not fit, an option is out of range, the model returns no finite
-            probabilities, no text has a token, a rationale lies on padding, or, with gradients, the
-            model has no graph.
+        ValueError: If shapes do not fit, if an option is out of range, if the model returns no
+            finite probabilities, if no text has a token, if a rationale lies on padding, or if
+            gradients are needed and the model has no graph.
 
     Example:
 
@@ -187,7 +186,7 @@ def grade_attributions(
 def _by_rationale(
     scores: Mapping[str, Float64s], rationales: Sequence[Any], removal: Removal
 ) -> dict[str, dict[str, RationaleScore]]:
-    """Scores the attributions of the used texts on rationales, by attribution and column."""
+    """Scores every attribution on the rationales of the used texts."""
     if len(rationales) != len(removal.used):
         must = f"have one row per row of the inputs, {len(removal.used)} in all"
         raise ArgumentError("rationales", must, f"{len(rationales)} rows", removal.owner)
@@ -219,7 +218,7 @@ def _by_rationale(
 def polarity_violations(
     scores: Float64s, effects: Float64s, tokens: Bools, places: Array
 ) -> Float64s:
-    """Returns 1 if weight and effect of the token of largest absolute weight have opposite signs.
+    """Returns 1 if the token of largest absolute weight has an effect of the opposite sign.
 
     Returns 0 otherwise. Weights of zero count as positive. If several weights are largest, the
     first counts. An effect within `ROUNDING` of 0 has no sign.

@@ -19,8 +19,8 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
         scores: Float array `(batch, heads, time)`, non-negative.
         mask: Boolean or 0/1 array `(batch, time)`, True = keep. Other tokens do not count.
         measure: `"cosine"` is the cosine similarity of the heads' weights. `"overlap"` scales each
-            head to sum 1, and adds the smaller of both weights over the tokens. Both measures are 1
-            for equal heads and 0 for heads without a common token.
+            head to the sum 1, and adds up the smaller of each token's two weights. Both measures
+            are 1 for equal heads and 0 for heads without a common token.
 
     Returns:
         Symmetric float64 array `(heads, heads)` in [0, 1], with ones on the diagonal. The mean
@@ -69,8 +69,8 @@ def head_redundancy(similarity: Any) -> float:
         similarity: Array `(heads, heads)` from `head_similarity`.
 
     Returns:
-        The mean of the entries off the diagonal. It is 1 if all heads are equal, and 0 if no two
-        heads share a token.
+        The mean of the entries off the diagonal. The mean is 1 if all heads are equal, and 0 if no
+        two heads share a token.
 
     Raises:
         ValueError: If the matrix is not square, or if it has only one head.

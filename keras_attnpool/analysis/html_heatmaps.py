@@ -26,7 +26,7 @@ def _packed(name: str) -> str:
 
 _RULES = _packed("heatmap.css")
 STYLE = f"<style>{_RULES}</style>"
-# Heads with more cells than this are hidden in a fold below their mean.
+# If heads have more cells than this, only their mean is unfolded.
 _OPEN_CELLS = 1500
 
 
@@ -43,10 +43,10 @@ def heatmap_html(
 ) -> str:
     """Draws words or other steps, coloured by weight, as a piece of HTML.
 
-    The HTML loads no script, no file and no font. It suits light and dark pages. Long texts wrap,
-    and a word shows its weight under the pointer. Names are always shown as text, never as HTML.
-    Control and direction-changing characters appear as code points. Right-to-left scripts keep
-    their direction. Several heads are preceded by their mean, unless there are `row_names`.
+    The HTML loads no script, no file and no font. The colours suit light and dark pages. Long texts
+    wrap. The pointer on a word shows the word's weight. Names are always shown as text, never as
+    HTML. Control and direction-changing characters appear as code points. Right-to-left scripts
+    keep their direction. The mean of several heads comes first, unless there are `row_names`.
     Negative weights, such as those of saliency, have a second colour.
 
     Args:
@@ -54,8 +54,8 @@ def heatmap_html(
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line below the title, for instance the prediction.
-        sentence_lengths: Number of words of each sentence, in order. If it is given, each sentence
-            has its own line, with the sentence's share of the row's weight.
+        sentence_lengths: Number of words of each sentence, in order. If given, each sentence has
+            its own line, which shows its share of the row's weight.
         row_names: Name of each row, if the rows are not heads. Defaults to "head 1", "head 2" ...
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
             weight. Set the same `vmax` for several texts to compare them.
@@ -160,7 +160,7 @@ def visible(text: str) -> str:
 def _visible_character(character: str) -> str:
     kind = unicodedata.category(character)
     bidi = unicodedata.bidirectional(character)
-    # Format characters that join emoji and letters stay. Those that change the direction are
+    # Format characters that join emoji and letters stay. Characters that change the direction are
     # replaced.
     turns = bidi in {"LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI", "FSI", "PDI"}
     if kind in {"Cc", "Cs", "Zl", "Zp"} or turns:
@@ -213,7 +213,7 @@ def _row(
 
 
 def _line(name: str, cells: list[str]) -> str:
-    # The first letter sets the direction of the text. Inside another element it would not.
+    # The first letter sets the direction of the text, but not if it is in another element.
     label = f'<bdi class="name">{name}</bdi>' if name else ""
     return f'<div class="row">{label}<p dir="auto">{" ".join(cells)}</p></div>'
 

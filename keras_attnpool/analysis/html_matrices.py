@@ -15,19 +15,19 @@ def matrices_html(
     *,
     vmax: float | None = None,
 ) -> str:
-    """Draws matrices side by side with their numbers in coloured cells, as a piece of HTML.
+    """Draws matrices with their numbers in coloured cells, as a piece of HTML.
 
     Use it for matrices that are small enough to read, such as those of one sentence. The HTML loads
-    no script, no file and no font. It suits light and dark pages. On a narrow page the matrices are
-    stacked. Negative numbers have a second colour.
+    no script, no file and no font. The colours suit light and dark pages. On a narrow page the
+    matrices are stacked. Negative numbers have a second colour.
 
     Args:
         matrices: A dict from titles to pairs `(matrix, column_names)`: a float array `(rows,
-            columns)` and the names of its columns. Minus infinity marks a forbidden pair, whose
-            cell has a dashed frame.
+            columns)` and the names of its columns. Minus infinity marks a forbidden pair; its cell
+            has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
         vmax: The absolute value that gets the full colour. Defaults to the largest finite absolute
-            value of each matrix. Set it to compare matrices.
+            value of each matrix. Set `vmax` to compare matrices.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.

@@ -14,9 +14,11 @@ from keras_attnpool.analysis._inputs import Inputs, array_of, looks_like_masks
 from keras_attnpool.types import Array, Bools
 
 OWNER = "batch_independence"
-# A batch is padded by these steps beyond its longest row. Odd and even numbers test strides.
+# Numbers of padding steps after the longest row. Odd and even numbers test strides.
 EXTRA = (1, 6)
 SINGLE, HALF = 1e-4, 1e-2
+# Outputs of a layer below this size may differ by rounding alone.
+SMALL = 1e-2
 WORDS = {
     "repeat": "when the same batch is predicted again",
     "neighbours": "with other rows in the batch",
@@ -25,14 +27,14 @@ WORDS = {
     "padding content": "with other content under the mask",
 }
 
-# One pass runs at a time, since it changes classes of Keras.
+# Only one pass runs at a time, because it changes classes of Keras.
 _LOCK = threading.Lock()
 
 
 class BatchIndependence(NamedTuple):
     """The result of `batch_independence`.
 
-    Differences are divided by the row's largest output if this is above 1.
+    Differences are divided by the row's largest output if this output is above 1.
 
     Attributes:
         holds: Whether all differences are within the tolerance.
@@ -195,7 +197,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
         again = seen(batch.inputs)
         for row in members:
             compare("repeat", row, batch.at(row), again.at(row))
-    if largest <= tolerance:  # otherwise no other check means anything
+    if largest <= tolerance:  # otherwise the other checks mean nothing
         for batch, members in batches:
             turned = seen([x[::-1] for x in batch.inputs])
             for row in members:
@@ -208,7 +210,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
         for extra in EXTRA if rows.grow else ():
             try:
                 longest = seen(rows.padded(range(len(rows.rows)), extra))
-            except Exception as error:  # a model may have a largest length
+            except Exception as error:  # a model may limit the length
                 reason = str(error).strip().split("\n")[0]
                 untried.append(f"The model refused rows that were longer by {extra}: {reason}")
                 continue
@@ -230,7 +232,7 @@ def _checked(model: keras.Model, rows: "_Rows", tolerance: float) -> BatchIndepe
     layer = None
     if largest > tolerance:
         own = alone[row].row
-        # One of the two differs from the prediction for the row alone.
+        # One prediction of the pair differs from the prediction for the row alone.
         far = max(pair, key=lambda each: rows.difference(row, own, own, each.row))
         near = pair[0] if check == "repeat" else alone[row]
         layer = _first_layer(model, rows, row, near, far, tolerance)
@@ -274,12 +276,12 @@ class _Rows:
         growing = [self._axes_of(j, inputs[j]) for j in range(len(first))]
         self._growing = growing
         for j, x in enumerate(inputs):
-            if x is not None and 0 not in growing[j]:  # a model of one length
+            if x is not None and 0 not in growing[j]:  # the model takes one length
                 for row in self.rows:
                     missing = [
                         (0, (n or m) - m) for n, m in zip(x.shape[1:], row[j].shape, strict=True)
                     ]
-                    row[j] = np.pad(row[j], missing, constant_values=self._values[j])
+                    row[j] = _padded(row[j], missing, self._values[j])
         # Inputs with the same number of steps share a time axis.
         lengths = {
             j: tuple(len(row[j]) for row in self.rows)
@@ -322,8 +324,9 @@ class _Rows:
         axes = {
             axis for axis in range(x.ndim) if len({row[j].shape[axis] for row in self.rows}) > 1
         }
-        if x.ndim > (1 if self._floats[j] and not any(self._masks) else 0):
-            axes.add(0)
+        is_float = self._floats[j]
+        if x.ndim > (1 if is_float and not any(self._masks) else 0) and (is_float or x.ndim < 3):
+            axes.add(0)  # integers with three axes are pixels
         return sorted(axes)
 
     def _trim(self) -> None:
@@ -356,7 +359,7 @@ class _Rows:
         return self.padded([row])
 
     def padded(self, rows: Sequence[int], extra: int = 0) -> list[Array]:
-        """A batch of rows that are padded to the longest row and some further steps."""
+        """Pads rows to the longest row and some further steps, and returns the batch."""
         batch = []
         for j, value in enumerate(self._values):
             sizes = np.max([self.rows[row][j].shape for row in rows], axis=0, initial=0).astype(int)
@@ -365,7 +368,7 @@ class _Rows:
             for row in rows:
                 missing = sizes - self.rows[row][j].shape
                 ends = [(n, 0) if self._front else (0, n) for n in missing]
-                padded.append(np.pad(self.rows[row][j], ends, constant_values=value))
+                padded.append(_padded(self.rows[row][j], ends, value))
             batch.append(np.stack(padded))
         return batch
 
@@ -400,11 +403,18 @@ class _Rows:
                 changed[j], any_dropped = np.where(keep, x, other).astype(x.dtype), True
         return changed if any_dropped else None
 
-    def difference(self, row: int, own: list[Array], one: list[Array], other: list[Array]) -> float:
+    def difference(
+        self,
+        row: int,
+        own: list[Array],
+        one: list[Array],
+        other: list[Array],
+        least: float = 1,
+    ) -> float:
         """The largest difference at the row's steps, relative to the size of the output.
 
         `own` is the output for the row alone. `one` and `other` are longer if their batches have
-        more steps. Only the row's steps are compared.
+        more steps. Only the row's steps are compared. Sizes below `least` count as `least`.
         """
         found = [0.0]
         for like, *both in zip(own, one, other, strict=True):
@@ -413,7 +423,7 @@ class _Rows:
             a, b = (self._own_steps(row, x, like.shape) for x in both)
             with np.errstate(invalid="ignore"):
                 apart = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, np.abs(a - b))
-            size = float(np.abs(a[np.isfinite(a)]).max(initial=1))
+            size = float(np.abs(a[np.isfinite(a)]).max(initial=least))
             found.append(float(np.nan_to_num(apart, nan=np.inf).max(initial=0)) / size)
         return max(found)
 
@@ -424,8 +434,13 @@ class _Rows:
         return x if keep is None else x[keep]
 
 
+def _padded(x: Array, ends: list[tuple[int, int]], value: float) -> Array:
+    """The array with padding at both ends of each axis; a number has none."""
+    return np.pad(x, ends, constant_values=value) if x.ndim else x
+
+
 def _steps(x: Array, axes: int = 1) -> Bools:
-    """Whether each step has an entry that is not 0; steps are indexed by the first `axes` axes."""
+    """Whether each step has an entry that is not 0. The first `axes` axes count steps."""
     return np.asarray((x != 0).any(axis=tuple(range(axes, x.ndim))))
 
 
@@ -521,13 +536,14 @@ def _first_layer(
     def differ(one: list[Array | None], other: list[Array | None]) -> bool:
         both = [(x, y) for x, y in zip(one, other, strict=False) if x is not None and y is not None]
         like = [x for x, _ in both]
-        return rows.difference(row, like, like, [y for _, y in both]) > tolerance
+        # Later layers may enlarge small numbers.
+        return rows.difference(row, like, like, [y for _, y in both], SMALL) > tolerance
 
     def path(one: _Call, other: _Call) -> str:
         # A recurrent layer calls its cell once per step.
         if len(one.inside) == len(other.inside):
             for a, b in zip(one.inside, other.inside, strict=True):
-                # Inside a layer, an operation between its parts may be the cause.
+                # The cause may be an operation between the parts of a layer.
                 if differ(a.returned, b.returned):
                     if one.is_model or not differ(a.given, b.given):
                         return "/".join(filter(None, [a.name, path(a, b)]))
@@ -593,7 +609,7 @@ def _observed(call: Callable[..., Any]) -> Iterator[None]:
 
 
 def _has_values(tensor: Any) -> bool:
-    """Whether the tensor is more than a placeholder of a traced function."""
+    """Whether the tensor has values, unlike a placeholder of a traced function."""
     try:
         keras.ops.convert_to_numpy(tensor[:0])
     except (AttributeError, NotImplementedError, RuntimeError, TypeError):

@@ -1,4 +1,4 @@
-"""Draws weights of series, patches and bags as self-contained HTML and in matplotlib.
+"""Draws the weights of series, patches and bags, as self-contained HTML or in matplotlib.
 
 The colours are those of the heat maps of words. The largest weight, or `vmax`, has the full colour.
 """
@@ -47,7 +47,7 @@ def series_html(
         title: A heading.
         label: A second line, for instance the prediction.
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set it to compare several rows.
+            weight. Set `vmax` to compare several rows.
         unit: Note beside the colour scale.
 
     Returns:
@@ -120,13 +120,13 @@ def grid_html(
     Args:
         weights: Float array `(height, width)`, or `(height * width,)` with `grid`. Leave out the
             weight of a class token.
-        grid: Number of rows and columns of patches.
+        grid: Numbers of rows and columns of patches.
         image: The image under the weights, `(height, width)` or `(height, width, 3)`: integers from
             0 to 255, or numbers in [0, 1].
         title: A heading.
         label: A second line, for instance the prediction.
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set it to compare several rows.
+            weight. Set `vmax` to compare several rows.
         unit: Note beside the colour scale.
 
     Returns:
@@ -171,7 +171,7 @@ def ranked_html(
     vmax: float | None = None,
     unit: str | None = None,
 ) -> str:
-    """Lists the instances of a bag by their weights, the largest first, as HTML.
+    """Lists the instances of a bag as HTML, the largest weight first.
 
     Args:
         names: The name of each instance, such as its file.
@@ -181,7 +181,7 @@ def ranked_html(
         title: A heading.
         label: A second line, for instance the prediction.
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set it to compare several rows.
+            weight. Set `vmax` to compare several rows.
         unit: Note beside the colour scale.
 
     Returns:
@@ -271,7 +271,7 @@ def plot_series(
         labels = [str(name) for name in channels]
         place = {"loc": "upper right", "fontsize": 8, "frameon": True}
         plain_legend(ax, handles=drawn, labels=labels, **place)
-    share = min(0.08 * len(rows), 0.5)  # of the height, for the strip
+    share = min(0.08 * len(rows), 0.5)  # the strip's share of the height
     low, high = lines.min(), lines.max()
     room = (high - low or 1.0) / (0.92 - share)
     ax.set_ylim(high + 0.04 * room - room, high + 0.04 * room)
@@ -309,7 +309,7 @@ def plot_grid(
     Args:
         weights: Float array `(height, width)`, or `(height * width,)` with `grid`. Leave out the
             weight of a class token.
-        grid: Number of rows and columns of patches.
+        grid: Numbers of rows and columns of patches.
         image: The image under the weights, `(height, width)` or `(height, width, 3)`: integers from
             0 to 255, or numbers in [0, 1].
         ax: The Axes to draw on. Defaults to the Axes of a new figure.
@@ -361,7 +361,7 @@ def plot_ranked(
     vmax: float | None = None,
     xlabel: str = "attention weight",
 ) -> Any:
-    """Lists the instances of a bag with one bar per weight, the largest weight first.
+    """Draws one bar per instance of a bag, with the largest weight first.
 
     Args:
         names: The name of each instance, such as its file.
@@ -466,7 +466,7 @@ def _ranked(
 
 
 def _edges(times: Float64s) -> Float64s:
-    """The limits between the steps, one more than the number of steps."""
+    """The limits of the steps: the start of each step, and the end of the last step."""
     if len(times) == 1:
         return np.array([times[0] - 0.5, times[0] + 0.5])
     middles = (times[1:] + times[:-1]) / 2

@@ -41,7 +41,7 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    The weights must not be negative. The floor leaves out tokens that do not count.
+    The weights must not be negative. `uniform` ignores tokens that do not count.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -52,8 +52,8 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
         mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
 
     Returns:
-        `RationaleScore`. `uniform` is the mean share of rationale tokens, which mean pooling
-        reaches.
+        `RationaleScore`. `uniform` is the mean share of rationale tokens, the score of mean
+        pooling.
 
     Raises:
         ValueError: If shapes do not fit together, if an option is out of range, or if no text can
@@ -71,7 +71,7 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
     if lowest < 0:
         must = "be non-negative; take np.abs of a signed saliency"
         raise ArgumentError("weights", must, f"a minimum of {lowest}", owner)
-    # A text without weight has no share. Without a rationale it is left out.
+    # A text without weight has no share. It gets an empty rationale, so it is left out.
     rows = [(row, gold if row.any() else gold[:0]) for row, gold in rows]
     return _score(rows, lambda row, gold: row[gold].sum() / row.sum(), np.mean, owner)
 
@@ -80,7 +80,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     """Computes how well the weights rank rationale tokens before other tokens.
 
     The score of a text is the probability that a rationale token has a larger weight than another
-    token. Ties count one half. This is the area under the ROC curve.
+    token. Ties count one half. The score is the area under the ROC curve.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -110,7 +110,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
 def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the area under the precision-recall curve of the weights, as ERASER does.
 
-    The curve has one point per distinct weight, and the point (recall 0, precision 1). The
+    The curve has one point per distinct weight, and starts at (recall 0, precision 1). The
     trapezoidal rule gives the area. Random weights therefore reach `(1 + share of rationale tokens)
     / 2`. So compare the result with `uniform`, not with 0.
 
@@ -202,10 +202,10 @@ def rationale_iou_f1(
 ) -> RationaleScore:
     """Computes F1 of the spans of largest weight against the rationale spans, as ERASER does.
 
-    The explanation is that of `rationale_token_f1`. Its neighbouring tokens are joined to spans. A
-    span matches if its intersection over union with a rationale span reaches the threshold.
-    Precision is the share of the explanation's spans that match. Recall is the number of matching
-    spans divided by the number of rationale spans, so recall may exceed 1.
+    The explanation is chosen as in `rationale_token_f1`. Neighbouring tokens form a span. A span
+    matches if its intersection over union with a rationale span reaches the threshold. Precision is
+    the share of the explanation's spans that match. Recall is the number of matching spans divided
+    by the number of rationale spans, so recall may exceed 1.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -218,11 +218,11 @@ def rationale_iou_f1(
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The smallest intersection over union of spans that match.
-        seed: Seed of the random order of tokens of equal weight.
+        seed: Seed that orders tokens with equal weights.
 
     Returns:
         `RationaleScore`. Its `mean` is ERASER's macro F1: the F1 of the mean precision and the mean
-        recall. It is not the mean of `per_text`. `uniform` is the macro F1 of random tokens.
+        recall. `mean` is not the mean of `per_text`. `uniform` is the macro F1 of random tokens.
 
     Raises:
         ValueError: If shapes do not fit together, if an option is out of range, or if no text can
@@ -296,7 +296,8 @@ def number_of(row: Array, share: float) -> int:
 
 def _auprc(row: Array, gold: Array) -> float:
     order = np.argsort(-row, kind="stable")
-    last = np.flatnonzero(np.diff(row[order], append=np.nan) != 0)  # of each distinct weight
+    # the last place of each distinct weight
+    last = np.flatnonzero(np.diff(row[order], append=np.nan) != 0)
     right = gold[order].cumsum()[last]
     precision = np.concatenate([[1.0], right / (last + 1)])
     recall = np.concatenate([[0.0], right / gold.sum()])

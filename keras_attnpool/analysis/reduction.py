@@ -23,8 +23,8 @@ def reduce_scores(
     """Reduces attention scores to one number per token.
 
     The axes are reduced in this order: features, queries, heads. The mean over the kept queries
-    tells how much attention a token gets. If weights sum to 1, their mean also sums to 1. A maximum
-    or a norm does not.
+    tells how much attention a token gets. If weights sum to 1, their mean also sums to 1. Maxima
+    and norms need not sum to 1.
 
     Args:
         scores: Float array with the axes of `layout`.
@@ -91,7 +91,9 @@ def _checked_layout(values: Array, layout: str | None) -> str:
                 "LearnedQueryPooling, 'bhtd' for weights per feature"
             )
             raise ArgumentError("layout", must, f"scores of shape {values.shape}", "reduce_scores")
-    right_letters = set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
+    right_letters = (
+        isinstance(layout, str) and set(layout) <= set("bhlqtd") and {"b", "t"} <= set(layout)
+    )
     if not right_letters or len(set(layout)) != len(layout) or layout[0] != "b":
         must = "be distinct letters out of 'bhlqtd', with 'b' first and 't' among them"
         raise ArgumentError("layout", must, {"layout": layout}, "reduce_scores")
@@ -117,7 +119,7 @@ def _reduced(
 
 
 def _check_unused(how: str | int, name: str, allowed: tuple[str, ...]) -> None:
-    """Raises an error if a reduction needs a missing axis, unless it changes nothing."""
+    """Raises an error if the reduction of a missing axis is neither a known name nor 0."""
     if how not in (*allowed, 0) or isinstance(how, bool):
         must, received = f"be one of {allowed} where the layout has no such axis", {name: how}
         raise ArgumentError(name, must, received, "reduce_scores")

@@ -82,18 +82,18 @@ def attention_report(
     | `random both` | both are shuffled | as above |
 
     If other weights give the same classes, they explain the same prediction in another way. The
-    columns compare each test with the unchanged attention. `tau` is Kendall's tau. `overlap` is the
-    sum of the smaller of both weights. `same class` is the share of texts whose predicted class
-    stays. `change` is half of the sum of the absolute changes of the probabilities. `labels` add
-    the columns `accuracy` and `guided accuracy`. `guided accuracy` is the held-out accuracy of a
-    small model that averages word vectors by these frozen weights. If it is above the value of
-    uniform weights, another model can use the weights.
+    columns compare each test with the unchanged attention. `tau` is Kendall's tau. `overlap` adds
+    up the smaller of each token's two weights. `same class` is the share of texts whose predicted
+    class stays. `change` is half the sum of the probabilities' absolute changes. `labels` add the
+    columns `accuracy` and `guided accuracy`. `guided accuracy` is the held-out accuracy of a small
+    model that averages word vectors by these frozen weights. If it is higher than with uniform
+    weights, another model can use the weights.
 
     Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
-    layers, the rows of replaced weights have no predictions. A test has no row if there are no
+    layers, rows with replaced weights have no predictions. A test has no row if there are no
     variables to shuffle.
 
-    Cost: that of `grade_attributions`, and about ten predictions of all texts. With `labels`, each
+    Cost: as for `grade_attributions`, plus about ten predictions of all texts. With `labels`, each
     row trains a small model for ten epochs.
 
     Args:
@@ -114,20 +114,20 @@ def attention_report(
             must be the same.
         names: One list per row, with one name per step that counts: words, file names, seconds. The
             heat maps of the page show these names. Defaults to the steps' numbers.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
         rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per column of `ids`.
+            rationale. An array has one value per token, or one per step of the inputs.
         beam_size: Beam size of the search for bounds, see `grade_attributions`. 0 leaves the bounds
             out.
         path: Path of an HTML page to write. The page has tables and heat maps, and pictures if the
-            extra `plots` is installed. It loads nothing.
+            extra `plots` is installed. The page loads nothing.
         title: The page's title.
-        seed: Seed of the shuffling, and of the order of equal weights.
+        seed: Seed that shuffles, and that orders equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.

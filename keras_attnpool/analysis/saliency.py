@@ -1,4 +1,4 @@
-"""Computes gradient x input and integrated gradients of every token, by Keras alone."""
+"""Computes gradient x input and integrated gradients of every token, with Keras alone."""
 
 from typing import Any
 
@@ -32,21 +32,21 @@ def gradient_saliency(
     token with a positive value speaks for the class. The absolute values rank tokens by influence.
 
     The model runs in inference mode. Its weights, trainable flags and compiled state are not
-    changed. An outer model multiplies the embeddings by a gate of ones, its only trainable weight.
-    One SGD step of learning rate 1 changes the gate by its gradient, which is the result.
+    changed. An outer model multiplies the embeddings by a gate of ones. Only the gate is trainable.
+    One SGD step with learning rate 1 changes the gate by its gradient. This gradient is the result.
 
     If the predicted probability is exactly 1 in float32, the gradient is 0.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
             dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
             to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
@@ -95,22 +95,22 @@ def integrated_gradients(
 
     All embeddings of a text are multiplied by a factor `a` that grows from 0 to 1. The value of
     token t with embedding `e_t` is the integral over `a` of `sum over dim of e_t * d log p_c / d (a
-    e_t)`. The values of a text add up to the log-probability of the class minus its log-probability
-    for embeddings of zero. The quadrature has an error, which falls with more `steps`.
+    e_t)`. The values of a text add up to the class's log-probability, minus the log-probability if
+    all embeddings are zero. The error of the quadrature falls with more `steps`.
 
     The gradients are computed as in `gradient_saliency`, one per point of the quadrature.
 
     Args:
-        model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
+        model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, 0 = padding; vectors `(rows, time,
             dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` finds
-            the steps that count by a mask among the inputs, a `Masking` layer of the model, ids
-            other than 0, or the lengths of unequal rows.
+        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
+            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
+            unequal rows.
         baseline: The vector at the start of the integral: `"zeros"`, `"mean"` of all steps that
             count, or a vector. Embeddings of ids start from zeros.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
@@ -122,7 +122,7 @@ def integrated_gradients(
         float32 array with one value per step of the inputs, 0 at masked steps.
 
     Raises:
-        ValueError: If `steps` is less than 1, or for the reasons of `gradient_saliency`.
+        ValueError: If `steps` is less than 1, or in the cases of `gradient_saliency`.
 
     Example:
 
@@ -160,7 +160,7 @@ def gate_gradients(
     points: tuple[Float64s, Float64s] = (np.ones(1), np.ones(1)),
     baseline: Any = 0.0,
 ) -> Float32s:
-    """The weighted sum of the gradients of each step's gate, over the given factors."""
+    """Adds up the weighted gradients of each step's gate over the factors."""
     owner, model, count = inputs.owner, inputs.model, inputs.count
     need_gradients(owner)
     embedding = None
@@ -191,12 +191,15 @@ def gate_gradients(
             with calls_through([(embedding, gated)]):
                 return model(tensors, training=False)
         leaves = leaves_of(tensors)
-        return model(
-            inputs.form({**leaves, inputs.steps: gate(leaves[inputs.steps])}), training=False
-        )
+        x = leaves[inputs.steps]
+        moved = gate(x)
+        if inputs.mask_value is not None:  # a masked step must keep the mask value
+            kept = ops.any(ops.not_equal(x, inputs.mask_value), axis=-1, keepdims=True)
+            moved = ops.where(kept, moved, x)
+        return model(inputs.form({**leaves, inputs.steps: moved}), training=False)
 
     step = _GateStep(run, model, gate, name=owner)
-    # The loss is a sum over rows, so each row's part of the step is the gradient of that row.
+    # The loss is a sum over rows, so each row of the step is the gradient of this row.
     loss = _loss_of_logits if from_logits else _loss
     step.compile(keras.optimizers.SGD(1.0), loss, auto_scale_loss=False)
     targets = np.eye(probabilities.shape[1], dtype="float32")[classes]
@@ -215,19 +218,20 @@ def gate_gradients(
 
 
 class _Gate(keras.layers.Layer):  # type: ignore[misc]
-    """Interpolates from a baseline to each vector by factor + shift; trains the zero shift."""
+    """Moves a baseline towards each vector by factor + shift. The zero shift is trained."""
 
     def __init__(self, shape: tuple[int, ...], baseline: Float32s) -> None:
         super().__init__(dtype="float32", autocast=False, name="saliency_gate")
         self.supports_masking = True
         self.baseline = baseline
-        # The shift is trained, not a gate: near 1, float32 keeps few digits of a small gradient.
+        # A gate is not trained, because near 1 float32 keeps few digits of a small gradient.
         self.shift = self.add_weight(name="shift", shape=shape, initializer="zeros")
         self.factor = self.add_weight(name="factor", shape=(), initializer="ones", trainable=False)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
-        gate = ops.cast(ops.expand_dims(self.factor.value + self.shift.value, -1), inputs.dtype)
+        gate = ops.cast(self.factor.value + self.shift.value, inputs.dtype)
+        gate = ops.reshape(gate, (*gate.shape, *[1] * (len(inputs.shape) - len(gate.shape))))
         baseline = ops.cast(self.baseline, inputs.dtype)
         return baseline + gate * (inputs - baseline)
 
@@ -267,7 +271,7 @@ def _loss(targets: Any, probabilities: Any) -> Any:
 
 
 def _loss_of_logits(targets: Any, logits: Any) -> Any:
-    """`_loss` of logits."""
+    """Computes `_loss` from logits."""
     logits = ops.cast(logits, "float32")
     if logits.shape[-1] == 1:
         logits = ops.concatenate([ops.zeros_like(logits), logits], axis=-1)

@@ -34,7 +34,7 @@ class ScoreTable(dict[str, dict[str, float]]):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in the order in which the rows have them."""
+        """The names of the columns, in their order in the rows."""
         return list(dict.fromkeys(name for row in self.values() for name in row))
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Reads the attention weights of any layer of any model."""
+"""Reads the attention weights of any layer in any model."""
 
 import inspect
 from functools import partial
@@ -23,14 +23,14 @@ FLAG = "return_attention_scores"
 def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     """Builds a model that returns predictions and attention weights.
 
-    The new model shares every layer with `model`, so it changes with further training. It is
+    The new model shares every layer with `model`, so training changes both models. The new model is
     compiled only once, so it is faster than many calls of `attention_scores`.
 
-    A layer returns attention scores if its `call` takes `return_attention_scores`. This holds for
-    the attention layers of this package, of Keras and of KerasHub. The search includes nested
-    models, your own layers with inner layers, and the model inside a `HierarchicalEncoder`, whose
-    scores are `(batch, sentences, ...)`. It does not include other wrappers. In a subclassed model
-    the search finds the layers that are attributes, and the new model records their calls while it
+    A layer returns attention scores if its `call` takes `return_attention_scores`. Examples are the
+    attention layers of this package, of Keras and of KerasHub. The search includes nested models,
+    your own layers with inner layers, and the model inside a `HierarchicalEncoder`, whose scores
+    are `(batch, sentences, ...)`. The search does not include other wrappers. In a subclassed model
+    the search finds layers that are attributes. The new model then records their calls when it
     runs.
 
     Args:
@@ -138,8 +138,8 @@ class _WithScores(keras.layers.Layer):  # type: ignore[misc]
 
     The cast is inside this layer. In the graph it would be an operation named "cast", and a model
     from a file may have an operation of this name. Each call has its own layer, because Keras
-    assumes that every call of a layer has as many outputs as the first. The tensors carry their
-    masks, so masks need no code.
+    assumes that all calls of a layer have the same number of outputs
+    (docs/upstream/keras-second-call.md). The tensors carry their masks, so masks need no code.
     """
 
     def __init__(self, layer: Any, others: dict[str, Any], name: str) -> None:
@@ -197,7 +197,7 @@ class _Observed(keras.Model):  # type: ignore[misc]
 
 
 def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits the arguments of a call, by name, into those that hold tensors and the others."""
+    """Splits a call's named arguments into arguments with tensors and arguments without."""
     signature = inspect.signature(layer.call)
     tensors: dict[str, Any] = {}
     others: dict[str, Any] = {}

@@ -13,7 +13,7 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     """Computes the entropy of each text's weights, relative to the entropy of uniform weights.
 
     The value is `- sum_t p_t log p_t / log n` with `p_t = |w_t| / sum |w|` over the n tokens of a
-    text. It is 1 for uniform weights, and 0 if one token has all the weight.
+    text. The value is 1 for uniform weights, and 0 if one token has all the weight.
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
@@ -39,8 +39,8 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
 def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     """Computes the Gini index of each text's weights.
 
-    The value is `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` for n weights in ascending order. It is 0
-    for uniform weights, and `1 - 1 / n` if one token has all the weight.
+    The value is `sum_i (2 i - n - 1) |w|_i / (n sum |w|)` for n weights in ascending order. The
+    index is 0 for uniform weights, and `1 - 1 / n` if one token has all the weight.
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
@@ -86,10 +86,11 @@ def _gini(row: Float64s) -> float:
 def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     """Computes Kendall's tau-b between two attributions of each text.
 
-    Tau is the number of token pairs that both attributions rank in the same order, minus the number
-    of pairs in opposite order, divided by `sqrt(pairs untied in the first * pairs untied in the
-    second)`. A pair that is tied in one attribution counts in neither number. Tau lies between -1
-    and 1. Unrelated orders have 0 on average.
+    Tau is `(same - opposite) / sqrt(pairs untied in the first * pairs untied in the second)`. Here
+    `same` is the number of token pairs that both attributions rank in the same order, and
+    `opposite` is the number of pairs that they rank in opposite order. A pair that is tied in one
+    attribution counts in neither number. Tau lies between -1 and 1. Tau of unrelated orders is 0 on
+    average.
 
     Args:
         weights: One row `(time,)` per text, or one array `(texts, time)`, of positive or negative
@@ -101,7 +102,7 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
 
     Returns:
         float64 array `(texts,)` in [-1, 1]. Texts with fewer than two tokens, or with all tokens
-        tied in one attribution, have NaN. The time for a text grows as the square of its length.
+        tied in one attribution, have NaN. The time for a text grows with the square of its length.
 
     Raises:
         ValueError: If shapes do not fit together, or if a number is not finite.

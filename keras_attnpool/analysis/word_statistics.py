@@ -1,4 +1,4 @@
-"""Statistics of attended words per class (LAMA, table 6 and figure 4)."""
+"""Computes statistics of attended words for each class (LAMA, table 6 and figure 4)."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -28,7 +28,7 @@ def top_attended_words(
     """Lists the words with the most attention in the texts of each class.
 
     Args:
-        names: One name per step of every row: words, file names.
+        names: The name of each row's steps, such as words or file names.
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
@@ -37,8 +37,9 @@ def top_attended_words(
         k: Number of words per class, at least 1.
         min_count: Words with fewer occurrences in the texts of a class are left out.
         score: `"mean"` is the mean weight of the word's occurrences. `"relative"` is the mean of
-            weight x number of tokens of the text. Uniform attention then has the score 1, for texts
-            of any length. `"sum"` is the sum of the weights, which favours frequent words.
+            the weight times the text's length in tokens. Uniform attention then has the score 1,
+            for texts of any length. `"sum"` is the sum of the weights, which favours frequent
+            words.
 
     Returns:
         A dict from each class to its list of `(word, score, count)`, with the largest score first.
@@ -90,7 +91,7 @@ def weight_distribution(
     """Collects the attention weights of chosen words, by the class of their text.
 
     Args:
-        names: One name per step of every row: words, file names.
+        names: The name of each row's steps, such as words or file names.
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
@@ -102,7 +103,7 @@ def weight_distribution(
 
     Returns:
         A dict `{word: {class: weights}}`. `weights` is a float64 array of all occurrences in the
-        order of the texts. It may be empty.
+        order of the texts. The array may be empty.
 
     Raises:
         ValueError: If the texts and their data do not fit together, or if an option is invalid.
@@ -185,7 +186,7 @@ def plot_weight_distribution(
         ticks: dict[str, Any] = {"marker": "|", "linestyle": "none", "markersize": 6}
         if len(weights) >= MIN_FOR_CURVE:
             density = _density(weights, grid, 0.02 * spread)
-            if not signed:  # the part below 0 is reflected
+            if not signed:  # adds the reflected part below 0
                 density += _density(weights, -grid, 0.02 * spread)
             ax.plot(grid, density, color=color, label=label)
             label = None
@@ -202,7 +203,7 @@ def plot_weight_distribution(
 
 
 def _density(weights: Array, grid: Array, narrowest: float) -> Array:
-    """Gaussian kernel density. Equal weights get a narrow peak."""
+    """Computes a Gaussian kernel density. Equal weights get a narrow peak."""
     width = max(0.9 * weights.std() * len(weights) ** -0.2, narrowest)
     z = (grid[:, None] - weights) / width
     return np.asarray(np.exp(-0.5 * z**2).mean(axis=1) / (width * np.sqrt(2 * np.pi)))

@@ -1,4 +1,4 @@
-"""Layers that turn a sequence into vectors by attention, and the mask-safe baselines."""
+"""Attention layers that turn a sequence into vectors, and mask-safe baselines."""
 
 from .add_position_embedding import AddPositionEmbedding as AddPositionEmbedding
 from .attention_pooling import AttentionPooling as AttentionPooling

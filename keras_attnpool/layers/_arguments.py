@@ -8,6 +8,9 @@ from keras_attnpool._checks import ArgumentError, Validator, module_of, validate
 from keras_attnpool.layers._weights import LayerWeights
 from keras_attnpool.regularizers import HeadRegularizer
 
+# The arguments that an inner layer shares with its outer layer.
+DRAWN = ("kernel_initializer", "recurrent_initializer", "bias_initializer")
+SHARED = (*DRAWN, "use_bias", "unit_forget_bias", "kernel_regularizer", "recurrent_regularizer")
 # These penalties read tensors with a separate axis for the heads.
 OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
@@ -15,11 +18,11 @@ OF_HEADS = ("attention_regularizer", "vector_regularizer")
 class LayerArguments(LayerWeights):
     """Stores the constructor's arguments of a layer.
 
-    The name of an argument determines the allowed values. A constructor has a signature and two
-    lines: `super().__init__(**kwargs)` and `self._store_arguments(locals())`.
+    The name of an argument determines the allowed values. A constructor has a signature and one
+    line: `super().__init__(locals())`.
 
     Keras's automatic config cannot replace this class. That config holds the arguments as the user
-    typed them, without defaults and checks. Layers that define `get_config` do not get it.
+    typed them, without defaults and checks. Layers with `get_config` do not get that config.
 
     The docstrings of the base classes hold the common parts of the layers' docstrings. `make
     layers` copies these parts to the layers.
@@ -43,26 +46,25 @@ class LayerArguments(LayerWeights):
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
 
-    name: str
-    # Whether the kernels that a `kernel_regularizer` gets have the heads on their first axis.
+    # Whether `kernel_regularizer` gets kernels with the heads on their first axis.
     _heads_in_kernel = False
 
-    def _store_arguments(
-        self, given: dict[str, Any], **special: Validator | Collection[str]
-    ) -> None:
+    def __init__(self, given: dict[str, Any], **special: Validator | Collection[str]) -> None:
         """Checks every argument, and stores it as an attribute of the same name.
 
         Args:
-            given: The constructor's `locals()`. `super()` adds `__class__` to them, the class that
-                defines the constructor. A subclass may have more arguments.
-            **special: The kind of value, or the allowed names, for the arguments whose names do not
-                determine these.
+            given: The constructor's `locals()`. `super()` adds `__class__`, the class that defines
+                the constructor. A subclass may have more arguments.
+            **special: The kind of value, or the allowed names, if an argument's name does not tell
+                them.
         """
-        parameters = inspect.signature(given["__class__"].__init__).parameters.values()
-        own = [p for p in parameters if p.kind is not p.VAR_KEYWORD and p.name != "self"]
-        self._arguments, owner = tuple(p.name for p in own), type(self).__name__
-        for name, annotation in [(p.name, p.annotation) for p in own]:
-            validator = validator_of(name, special.get(name), annotation)
+        super().__init__(**given["kwargs"])
+        self.supports_masking = True
+        own = inspect.signature(given["__class__"].__init__).parameters
+        self._arguments = tuple(name for name in own if name not in ("self", "kwargs"))
+        owner = type(self).__name__
+        for name in self._arguments:
+            validator = validator_of(name, special.get(name), own[name].annotation)
             module = module_of(name)
             # Keras accepts None wherever it accepts a name or an object.
             value = given[name]
@@ -85,7 +87,7 @@ class LayerArguments(LayerWeights):
 
     def get_config(self) -> dict[str, Any]:
         """Returns the constructor's arguments."""
-        config = super().get_config()  # type: ignore[misc]
+        config = super().get_config()
         for name in self._arguments:
             value, module = getattr(self, name), module_of(name)
             if module is not None:
@@ -93,14 +95,18 @@ class LayerArguments(LayerWeights):
             config[name] = list(value) if isinstance(value, tuple) else value
         return dict(config)
 
-    def _sublayer_kwargs(self) -> dict[str, Any]:
-        """Returns `use_bias` and the regularizers of the kernels, for an inner layer."""
-        shared = {"use_bias", "kernel_regularizer", "recurrent_regularizer"}
-        return {name: getattr(self, name) for name in self._arguments if name in shared}
+    def _sublayer_kwargs(self, name: str, **own: Any) -> dict[str, Any]:
+        """Returns the arguments for an inner layer: `own` and the shared arguments."""
+        kwargs = {"name": name, "dtype": self._inner_policy(), **own}
+        for each in SHARED:
+            if each in self._arguments and each not in own:
+                value = getattr(self, each)
+                kwargs[each] = self._clone_initializer(value) if each in DRAWN else value
+        return kwargs
 
     def _check_heads(self) -> None:
         """Raises an error if `num_heads` does not divide `filters`."""
-        filters, heads = self.filters, self.num_heads  # type: ignore[attr-defined]
+        filters, heads = self.filters, self.num_heads
         if filters % heads:
             must, received = "be a multiple of the heads", {"filters": filters, "num_heads": heads}
             raise ArgumentError("filters", must, received, type(self).__name__)

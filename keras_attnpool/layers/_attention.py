@@ -2,13 +2,12 @@
 
 import contextlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs, MaskedPooling1D
 from keras_attnpool.ops._devices import affine, torch_traces
 from keras_attnpool.ops._rows import empty_batch_safe
@@ -33,7 +32,7 @@ NORMALIZERS = {
 def heads_first(logits: Tensor) -> Tensor:
     """Turns `(batch, time, heads)` into `(batch, heads, time)`."""
     if logits.shape[2] == 1:
-        # With one head this is the same as a transpose, which tf2onnx writes wrongly
+        # With one head this equals a transpose. tf2onnx writes that transpose wrongly
         # (docs/upstream/tf2onnx-transpose.md).
         return ops.expand_dims(ops.squeeze(logits, 2), 1)
     return ops.transpose(logits, (0, 2, 1))
@@ -54,12 +53,23 @@ def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -
     return dense.activation(steps + ops.expand_dims(row, 1))
 
 
-class AttentionBase(LayerArguments, MaskedInputs):
+class Call(NamedTuple):
+    """The mask and the options of one call of a layer; not public."""
+
+    mask: Any
+    """Boolean tensor `(batch, time)`, or `None`."""
+    training: bool | None
+    with_scores: bool
+    in_chunks: bool = False
+    """Whether the steps are scored in chunks."""
+
+
+class AttentionBase(MaskedInputs):
     """Base of the layers with weights and attention scores: their common arguments and call.
 
     Not public. A subclass defines the method `_compute_attention`, which returns the output and the
     scores in any dtype. With `with_scores=False` the scores are `None`. The method gets the inputs
-    and the boolean mask. The inputs are zero at padded steps unless they are `_in_chunks`.
+    and the `Call`. The inputs are zero at padded steps, unless the call is `in_chunks`.
 
     Call arguments:
         return_attention_scores: Whether to return `(output, scores)`.
@@ -77,9 +87,10 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return_attention_scores: bool = False,
     ) -> Any:
         """Attends to `(batch, time, dim)`; returns the output, or the pair of output and scores."""
-        in_chunks = self._in_chunks(return_attention_scores)
+        in_chunks = self.chunk_size is not None and not return_attention_scores
         inputs, mask = self._mask_inputs(inputs, mask, zeroed=not in_chunks)
-        output, scores = self._compute_attention(inputs, mask, training, return_attention_scores)
+        call = Call(mask, training, return_attention_scores, in_chunks)
+        output, scores = self._compute_attention(inputs, call)
         return self._output(output, scores, return_attention_scores)
 
     def compute_output_spec(
@@ -90,8 +101,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         return_attention_scores: bool = False,
     ) -> Any:
         """Returns the symbolic output, or the pair of output and scores."""
-        self._check_mask(inputs, mask)
-        output = keras.KerasTensor(self.compute_output_shape(inputs.shape), self.compute_dtype)
+        output = super().compute_output_spec(inputs, mask)
         if not return_attention_scores:
             return output
         return output, keras.tree.map_shape_structure(
@@ -101,49 +111,31 @@ class AttentionBase(LayerArguments, MaskedInputs):
 
     chunk_size: int | None = None
 
-    def _in_chunks(self, with_scores: bool) -> bool:
-        """Whether the steps are scored in chunks."""
-        return self.chunk_size is not None and not with_scores
-
     def _scores_shape(self, input_shape: Shape) -> Any:
         """The shape of the scores, or a structure of shapes."""
         return (input_shape[0], input_shape[1])
 
     def _hidden_dense(
-        self,
-        units: int,
-        activation: Any,
-        input_shape: Shape,
-        kernel_initializer: Any = None,
-        name: str = "hidden",
+        self, units: int, activation: Any, input_shape: Shape, name: str = "hidden", **own: Any
     ) -> keras.layers.Dense:
         """The built hidden layer in front of the scores."""
-        dense = keras.layers.Dense(
-            units,
-            activation=activation,
-            kernel_initializer=self._clone_initializer(
-                kernel_initializer or self.kernel_initializer
-            ),
-            bias_initializer=self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
-            dtype=self._inner_policy(),
-            name=name,
-        )
+        own = self._sublayer_kwargs(name, **own)
+        dense = keras.layers.Dense(units, activation=activation, **own)
         dense.build(input_shape)
         return dense
 
     gated = False
 
     def _build_hidden(self, input_shape: Shape, hidden: int, activation: Any) -> None:
-        """Creates a hidden layer, and its gate, if any."""
+        """Creates a hidden layer, with a gate if `gated`."""
         self.hidden = self._hidden_dense(hidden, activation, input_shape)
         if self.gated:
-            # `keras.activations.sigmoid` keeps its argument in memory. It is as large as all hidden
+            # `keras.activations.sigmoid` keeps its argument, which is as large as all hidden
             # states.
             self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """Returns the hidden states `(..., hidden)`, with the gate, if any, in float32 at least.
+        """Returns the hidden states `(..., hidden)`, gated or not, in float32 at least.
 
         With a context `(batch, size)` the hidden layer reads each step of `(batch, time, dim)` and
         the context.
@@ -158,7 +150,7 @@ class AttentionBase(LayerArguments, MaskedInputs):
         self.score_bias = self._add_bias("score_bias", (size,))
 
     def _attention_logits(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """The scores `(..., size)` of `(..., dim)`, in float32 at least; see `_hidden_states`."""
+        """Turns `(..., dim)` into scores `(..., size)`, float32 at least; see `_hidden_states`."""
         return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
@@ -171,8 +163,12 @@ class AttentionBase(LayerArguments, MaskedInputs):
         product = at_least_float32(affine(x, kernel))
         return product if bias is None else product + at_least_float32(bias)
 
+    def _dropped_product(self, x: Tensor, training: bool | None, kernel: Any, bias: Any) -> Tensor:
+        """Applies dropout, then `_product`."""
+        return self._product(self._apply_dropout(x, training), kernel, bias)
+
     def _convolve(self, x: Tensor, kernel: Any, bias: Any, activation: Any) -> Tensor:
-        """A centred convolution over time, `(batch, time, filters)`; inputs are 0 at padding."""
+        """Convolves to `(batch, time, filters)`, centred; the inputs are 0 at padding."""
         kernel = ops.cast(kernel, self.compute_dtype)
         shape = (*ops.shape(x)[:2], kernel.shape[2])
         x = empty_batch_safe(lambda x: ops.conv(x, kernel, 1, "same", "channels_last"), x)
@@ -192,14 +188,14 @@ class AttentionBase(LayerArguments, MaskedInputs):
 
 
 class SequenceAttentionBase(AttentionBase):
-    """Base of the layers that attend from every step to others, `(batch, time, units)`.
+    """Base of the layers in which each step attends to others, `(batch, time, units)`.
 
     Not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
@@ -218,9 +214,17 @@ class SequenceAttentionBase(AttentionBase):
         self.target_kernel = self._add_kernel("target_kernel", (self.units, size))
         self.score_bias = self._add_bias("score_bias", (size,))
 
+    def _values(self, inputs: Tensor, call: Call) -> Tensor:
+        """Computes states `h` `(batch, time, units)`, in float32 at least; not 0 at padding."""
+        return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
+
     def compute_output_shape(self, input_shape: Shape) -> Shape:
         """Returns `(batch, time, units)`."""
         return (input_shape[0], input_shape[1], self.units)
+
+    def _scores_shape(self, input_shape: Shape) -> Any:
+        shape = (input_shape[0], input_shape[1], input_shape[1])
+        return (*shape, self.units) if self.per_feature else shape
 
 
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
@@ -229,31 +233,31 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
     the logits `(batch, time, dim)` of each head to `_pool_per_feature`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
     """
 
     normalizer = "softmax"
 
-    def _store_arguments(self, given: dict[str, Any], **special: Any) -> None:
-        super()._store_arguments(given, **special)
+    def __init__(self, given: dict[str, Any], **special: Any) -> None:
+        super().__init__(given, **special)
         if self.chunk_size is None:
             return
         if self.dropout or self.attention_regularizer or self.normalizer != "softmax":
             names = ("chunk_size", "dropout", "normalizer", "attention_regularizer")
             raise ArgumentError(
                 "chunk_size",
-                "be None where attention weights are dropped or penalised, or no softmax: those of "
-                "a chunk are forgotten",
+                "be None with `dropout`, an `attention_regularizer` or a normalizer other than "
+                "'softmax', because the weights of a chunk are not kept",
                 {name: given[name] for name in names},
                 type(self).__name__,
             )
@@ -289,33 +293,34 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         )
 
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
-        """The function from logits to weights; with `exact` an empty row has weights of 0."""
+        """Returns the function from logits to weights; `exact` gives an empty row weights of 0."""
         if self.normalizer == "softmax" and not exact:
             return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]
 
-    def _normalize(
-        self, logits: Tensor, mask: Tensor | None, training: bool | None, exact: bool = True
-    ) -> tuple[Tensor, Tensor]:
+    def _normalize(self, logits: Tensor, call: Call, exact: bool = True) -> tuple[Tensor, Tensor]:
         """Returns the weights for logits `(batch, heads, time)`, and the weights after dropout.
 
         The penalty is added here. With `exact` or a penalty the weights of an empty row are 0;
         otherwise they may have any values.
         """
-        kept = None if mask is None else ops.expand_dims(mask, 1)
+        kept = None if call.mask is None else ops.expand_dims(call.mask, 1)
         exact = exact or self.attention_regularizer is not None
         weights = self._normalizer(exact)(logits, kept)
-        self._penalize(self.attention_regularizer, weights, mask)
-        return weights, self._apply_dropout(weights, training)
+        self._penalize(self.attention_regularizer, weights, call)
+        return weights, self._apply_dropout(weights, call.training)
 
-    def _pool(
-        self,
-        inputs: Tensor,
-        logits: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        with_scores: bool = True,
-    ) -> tuple[Tensor, Tensor]:
+    def _pool_scored(
+        self, score: Callable[..., Tensor], inputs: Tensor, call: Call, num_heads: int = 1
+    ) -> tuple[Tensor, Tensor | None]:
+        """Does `_pool` with logits `(batch, time, heads)` that `score` computes from inputs."""
+        if not call.in_chunks:
+            return self._pool(inputs, heads_first(score(inputs)), call)
+        vectors = self._pool_in_chunks(score, inputs, call.mask, (num_heads, 1))
+        self._penalize(self.vector_regularizer, vectors, call)
+        return vectors, None
+
+    def _pool(self, inputs: Tensor, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
         """Computes weights over time, dropout, weighted sum and penalties, in float32 at least.
 
         The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` if
@@ -325,33 +330,29 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         """
         # The vector of an empty row is 0, because all inputs of the row are 0.
         shared = len(inputs.shape) == 3
-        weights, used = self._normalize(logits, mask, training, with_scores or not shared)
-        # One batched matrix product; a loop over heads would write (batch, time, dim) each time.
+        weights, used = self._normalize(logits, call, call.with_scores or not shared)
+        # This is one batched product; a loop would write (batch, time, dim) for each head.
         if shared:
             vectors = ops.matmul(used, at_least_float32(inputs))
         else:
             vectors = ops.matmul(ops.expand_dims(used, 2), at_least_float32(inputs))
             vectors = ops.squeeze(vectors, 2)
-        self._penalize(self.vector_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return vectors, weights
 
     def _pool_per_feature(
-        self,
-        inputs: Tensor,
-        heads: Iterable[Tensor],
-        mask: Tensor | None,
-        training: bool | None,
-        return_attention_scores: bool,
+        self, inputs: Tensor, heads: Iterable[Tensor], call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool` with one weight per feature, one head after the other.
+        """Does `_pool` with one weight per feature, head by head.
 
         `heads` are the logits `(batch, time, dim)` of each head. The weights `(batch, heads, time,
         dim)` are `None` if neither the caller nor a penalty needs them.
         """
-        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
-        wanted = return_attention_scores or self.attention_regularizer is not None
+        values, mask = at_least_float32(inputs), call.mask
+        kept = None if mask is None else ops.expand_dims(mask, 2)
+        wanted = call.with_scores or self.attention_regularizer is not None
         vectors, weights = [], []
-        # The matrix products take nearly all the time, so a loop costs nothing. The loop holds the
+        # Matrix products take most of the time, so a loop costs almost nothing. The loop holds the
         # logits of one head at a time; one product for all heads would hold all logits.
         for logits in heads:
             if self.normalizer == "softmax":
@@ -360,24 +361,18 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
                 exps, total = self._normalizer(wanted)(logits, kept, axis=1), None
             if wanted:
                 weights.append(attention_weights(exps, total))
-            exps = self._apply_dropout(exps, training)
+            exps = self._apply_dropout(exps, call.training)
             vectors.append(normalized(ops.sum(exps * values, axis=1), total))
         stacked = ops.stack(weights, axis=1) if wanted else None
-        self._penalize(self.attention_regularizer, stacked, mask)
+        self._penalize(self.attention_regularizer, stacked, call)
         output = ops.stack(vectors, axis=1)
-        self._penalize(self.vector_regularizer, output, mask)
+        self._penalize(self.vector_regularizer, output, call)
         return output, stacked
 
     def _pool_per_feature_at_once(
-        self,
-        inputs: Tensor,
-        hidden: Tensor,
-        kernel: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        return_attention_scores: bool,
+        self, inputs: Tensor, hidden: Tensor, kernel: Tensor, call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """`_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
+        """Does `_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
 
         Time is the last axis, because PyTorch's softmax on a GPU is parallel over the last axis
         only.
@@ -386,9 +381,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
             inputs: `(batch, time, dim)`, zero at padded steps.
             hidden: `(batch, time, heads, units)`.
             kernel: `(heads, units, dim)`.
-            mask: Boolean `(batch, time)` or `None`.
-            training: Whether dropout is on.
-            return_attention_scores: Whether to return the weights.
+            call: The mask, and whether to return the weights.
 
         Returns:
             The same as `_pool_per_feature`.
@@ -398,21 +391,21 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         hidden = ops.reshape(ops.transpose(hidden, (2, 3, 0, 1)), (heads, units, -1))
         logits = ops.matmul(ops.transpose(kernel, (0, 2, 1)), hidden)
         logits = ops.reshape(logits, (heads, dim, batch, time))
-        wanted = return_attention_scores or self.attention_regularizer is not None
-        weights = self._normalizer(wanted)(logits, mask)
-        used = self._apply_dropout(weights, training)
+        wanted = call.with_scores or self.attention_regularizer is not None
+        weights = self._normalizer(wanted)(logits, call.mask)
+        used = self._apply_dropout(weights, call.training)
         weights = ops.transpose(weights, (2, 0, 3, 1)) if wanted else None
-        self._penalize(self.attention_regularizer, weights, mask)
+        self._penalize(self.attention_regularizer, weights, call)
         values = at_least_float32(ops.transpose(inputs, (2, 0, 1))[None])
         vectors = ops.transpose(ops.sum(used * values, axis=-1), (2, 0, 1))
-        self._penalize(self.vector_regularizer, vectors, mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return vectors, weights
 
-    def _penalize(self, regularizer: Any, heads: Tensor | None, mask: Tensor | None) -> None:
+    def _penalize(self, regularizer: Any, heads: Tensor | None, call: Call) -> None:
         if regularizer is None:
             return
         if isinstance(regularizer, HeadRegularizer):
-            kept = None if mask is None else ops.any(mask, axis=1)
+            kept = None if call.mask is None else ops.any(call.mask, axis=1)
             self.add_loss(regularizer.batch_penalty(heads, kept))
         else:
             self.add_loss(regularizer(heads))
@@ -444,8 +437,8 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
         """Creates one kernel per head, `(heads, *shape)`, each drawn separately.
 
-        An initializer that draws all kernels at once counts the heads as inputs or outputs, and
-        makes every weight smaller.
+        If one draw made all kernels, the heads would count as inputs or outputs, and every weight
+        would be smaller.
         """
         draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(

@@ -4,9 +4,8 @@ from typing import Any
 
 from keras import ops
 
-from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import Relation
 from keras_attnpool.types import Tensor
 
@@ -21,38 +20,22 @@ DIRECTIONS = {
 class DirectionalAttentionBase(SequenceAttentionBase):
     """Base of the layers with DiSAN's masked attention; not public.
 
-    A subclass computes `_values`, attends to them by `_directional_attention`, and computes its
-    output from both.
+    A subclass computes `_values`, attends to them by `_directional_attention`, and mixes values and
+    attention.
     """
 
-    def _sublayer_arguments(self) -> dict[str, Any]:
+    def _sublayer_arguments(self, name: str) -> dict[str, Any]:
         """Returns the common arguments for an inner layer, with a separate seed.
 
-        Create the inner layer after this layer's weights, because its seeds follow the seeds of
-        these weights.
+        Create this layer's weights first: the inner layer's seeds follow the seeds of these
+        weights.
         """
-        return {
-            "dropout": self.dropout,
-            "kernel_initializer": self._clone_initializer(self.kernel_initializer),
-            "bias_initializer": self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
-            "seed": None if self.seed is None else (self.seed + 1) % 2**31,
-            "dtype": self._inner_policy(),
-        }
+        seed = None if self.seed is None else (self.seed + 1) % 2**31
+        return self._sublayer_kwargs(name, dropout=self.dropout, seed=seed)
 
-    def _values(self, inputs: Tensor, training: bool | None) -> Tensor:
-        """The states `h` `(batch, time, units)`, in float32 at least; not 0 at padded steps."""
-        return at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
-
-    def _directional_attention(
-        self,
-        hidden: Tensor,
-        mask: Tensor | None,
-        training: bool | None,
-        return_attention_scores: bool,
-    ) -> tuple[Tensor, Tensor | None]:
-        """`s`, which is arbitrary at padding, and the weights `(..., query, key, units)`."""
-        dropped = self._apply_dropout(hidden, training)
+    def _directional_attention(self, hidden: Tensor, call: Call) -> tuple[Tensor, Tensor | None]:
+        """Returns `s`, arbitrary at padding, and the weights `(..., query, key, units)`."""
+        dropped = self._apply_dropout(hidden, call.training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)
         output, scores = additive_attention(
@@ -62,9 +45,9 @@ class DirectionalAttentionBase(SequenceAttentionBase):
             target / self.scale,
             hidden,
             lambda x: self.scale * ops.tanh(x),
-            mask,
+            call.mask,
             DIRECTIONS[self.direction].tables(hidden)[0],
-            return_attention_scores=return_attention_scores,
+            return_attention_scores=call.with_scores,
             bounded=self.scale <= 10,
             zero_padding=False,
         )

@@ -10,7 +10,7 @@ from keras_attnpool.types import Shape, Tensor
 
 
 class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
-    """Sets the mask of a tensor: Keras passes on only the first tensor's mask; not public."""
+    """Sets a tensor's mask, because Keras passes on only the first tensor's mask; not public."""
 
     def __init__(self) -> None:
         super().__init__(autocast=False)
@@ -31,21 +31,21 @@ class FusionBase(AttentionBase):
 
     Not public.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Call arguments:
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
     """
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
+    def __init__(self, given: dict[str, Any]) -> None:
+        super().__init__(given)
         self._carrier = MaskCarrier()
 
     @staticmethod
     def _mask(mask: Tensor | None, *of_tensors: Any) -> Tensor | None:
-        """Returns `mask`, or else the first mask of the tensors; Keras passes both by name."""
+        """Returns `mask`, or else the first of the tensors' masks, which Keras passes by name."""
         candidates = [mask, *keras.tree.flatten(of_tensors)]
         return next((m for m in candidates if m is not None), None)
 

@@ -33,8 +33,8 @@ def lost_mask_message(inputs: Any) -> str | None:
 def lost_at(inputs: Any) -> Any:
     """Finds the operation that dropped the mask of `inputs`.
 
-    The search goes up from the inputs, over tensors that still have the time axis and into nested
-    models, until it meets tensors with a mask.
+    The search goes up from the inputs and into nested models. It follows tensors with the time
+    axis, and stops at tensors with a mask.
 
     Args:
         inputs: A Keras tensor `(batch, time, ...)` without a mask.
@@ -72,12 +72,12 @@ def lost_at(inputs: Any) -> Any:
             dropper = next((each for each in path if not _hands_on(each)), None)
             if dropper is not None:
                 return dropper
-        # Otherwise a layer that supports masks gave its output no mask, on purpose.
+        # Otherwise a layer that supports masks dropped the mask on purpose.
     return mixed
 
 
 def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
-    """Returns the tensor inside or outside of a nested model that `tensor` stands for.
+    """Returns the tensor that `tensor` stands for, inside or outside of a nested model.
 
     `outside` maps the ids of nested models' inputs to the outer tensors that the inputs stand for.
     """
@@ -87,8 +87,7 @@ def _origin(tensor: Any, outside: dict[int, Any]) -> Any:
         operation, node, index = _history(tensor)
         if not isinstance(operation, keras.Model) or getattr(operation, "inputs", None) is None:
             return tensor
-        # All calls of a model share its inner inputs, so the last call that was visited is the
-        # right one.
+        # All calls of a model share its inner inputs, so the last visited call is the right call.
         outside.update(zip(map(id, operation.inputs), node.input_tensors, strict=False))
         tensor = operation.outputs[index]
 
@@ -103,7 +102,7 @@ def _history(tensor: Any) -> tuple[Any, Any, int]:
 
 
 def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
-    """The operation that made a tensor, the sequences that it read, and whether it got a mask."""
+    """Returns a tensor's operation, the sequences that it read, and whether it got a mask."""
     operation, node, _ = _history(tensor)
     if node is None:
         return None, [], False
@@ -123,7 +122,7 @@ def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
 
 
 def _makes_mask_inside(operation: Any, tensor: Any) -> bool:
-    """Returns whether a layer embeds ids by an inner layer with a mask, and loses this mask."""
+    """Returns whether a layer embeds ids with an inner layer, and loses that layer's mask."""
     if not isinstance(operation, keras.layers.Layer) or _hands_on(operation):
         return False
     ids = [x for x in _history(tensor)[1].input_tensors if len(x.shape) == 2]

@@ -26,9 +26,16 @@ CURES = {
 
 
 class MaskReader:
-    """Stores whether a mask's values were checked; not public."""
+    """Reads masks, and stores whether the values of a mask were checked; not public."""
 
     _has_waited = False
+
+    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
+        """Returns the boolean mask of dense inputs; raises an error if it does not fit them."""
+        check_dense(inputs, self.name)  # type: ignore[attr-defined]
+        kept = as_bool_mask(mask, inputs, self.name, wait=False)  # type: ignore[attr-defined]
+        self._validate_mask_once(mask)
+        return kept
 
     def _validate_mask_once(self, mask: Tensor | None) -> None:
         """Checks a mask; on an accelerator only the first eager call reads the values."""
@@ -38,7 +45,7 @@ class MaskReader:
             self._has_waited = True
 
 
-class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
+class MaskedInputs(LayerArguments, MaskReader):
     """Base of the layers that read `(batch, time, dim)` and a mask.
 
     Not public: it checks shapes and reads the mask.
@@ -54,7 +61,7 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
     """
 
     _warned_of_lost_mask = False
@@ -63,10 +70,6 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     The values of an ELU have no upper bound, and their products easily leave the range of float16.
     """
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.supports_masking = True
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be known."""
@@ -135,7 +138,11 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self.input_spec = keras.layers.InputSpec(ndim=3, axes={-1: dim})
         return int(dim)
 
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
+        """Raises if the layer cannot read that many steps; the message names `owner` or `self`."""
+
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+        self._check_steps(inputs, mask)
         if mask is not None and hasattr(mask, "shape"):
             check_mask_shape(tuple(mask.shape), tuple(inputs.shape), self.name)
         elif mask is None and not self._warned_of_lost_mask:
@@ -150,33 +157,28 @@ class MaskedInputs(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     def _mask_inputs(
         self, inputs: Tensor, mask: Tensor | None, zeroed: bool = True
     ) -> tuple[Tensor, Tensor | None]:
-        """Returns the inputs, zero at padded steps, in the compute dtype, and the boolean mask."""
+        """Returns the inputs in the compute dtype, zero at padding, and the boolean mask."""
         if not hasattr(inputs, "dtype"):
             raise ArgumentError("inputs", "be one tensor", f"a {type(inputs).__name__}", self)
         if keras.backend.standardize_dtype(inputs.dtype) == "string":
             raise ArgumentError("inputs", "be numbers", "strings", self)
         inputs = ops.cast(inputs, self.compute_dtype)
-        mask = self._bool_mask(inputs, mask)
-        return zero_masked(inputs, mask) if zeroed else inputs, mask
-
-    def _bool_mask(self, inputs: Tensor, mask: Tensor | None) -> Tensor | None:
-        check_dense(inputs, self.name)
+        kept = self._bool_mask(inputs, mask)
         if inputs.shape[1] == 0:
             must = "have at least one time step; pad empty texts and mask them"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
-        kept = as_bool_mask(mask, inputs, self.name, wait=False)
-        self._validate_mask_once(mask)
-        return kept
+        self._check_steps(inputs, mask)
+        return zero_masked(inputs, kept) if zeroed else inputs, kept
 
 
 class MaskedPooling1D(MaskedInputs):
     """Base of the layers that map `(batch, time, dim)` and a mask to one vector per row.
 
-    Not public. The mask ends here.
+    Not public. The output has no mask.
     """
 
     def compute_mask(self, inputs: Tensor, mask: Tensor | None = None) -> None:
-        """Returns `None`: a pooled vector has no time axis that a mask could belong to."""
+        """Returns `None`, because a pooled vector has no time axis for a mask."""
         return None
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -184,11 +186,11 @@ class MaskedPooling1D(MaskedInputs):
         return (input_shape[0], input_shape[2])
 
 
-class GlobalPoolingBase(LayerArguments, MaskedPooling1D):
+class GlobalPoolingBase(MaskedPooling1D):
     """Base of the pooling layers without attention, which replace Keras's pooling; not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 

@@ -5,21 +5,20 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops._recurrence import BothDirections
 from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 
-class BidirectionalBase(LayerArguments, MaskedInputs):
+class BidirectionalBase(MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. The method `_states` of a subclass takes the words, with the kept steps in front. It
+    Not public. A subclass defines the method `_states`. It gets the kept steps in front, and
     returns the states of both directions.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -49,22 +48,17 @@ class BidirectionalBase(LayerArguments, MaskedInputs):
         directions = 2 if self.merge_mode == "concat" else 1
         return (input_shape[0], input_shape[1], directions * self.units)
 
-    def _recurrent(self, kind: Any, name: str, dim: int, **arguments: Any) -> Any:
-        """A built LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
+    def _recurrent(self, kind: Any, name: str, dim: int) -> Any:
+        """Builds an LSTM or GRU that reads `(batch, time, dim)` and returns all its states."""
+        arguments = self._sublayer_kwargs(name)
+        recurrent_initializer = _drawn_in_float32(arguments.pop("recurrent_initializer"))
         layer = kind(
             self.units,
-            kernel_initializer=self._clone_initializer(self.kernel_initializer),
-            recurrent_initializer=_drawn_in_float32(
-                self._clone_initializer(self.recurrent_initializer)
-            ),
-            bias_initializer=self._clone_initializer(self.bias_initializer),
-            **self._sublayer_kwargs(),
+            recurrent_initializer=recurrent_initializer,
             return_sequences=True,
-            dtype=self._inner_policy(),
-            name=name,
             **arguments,
         )
-        # Since Keras 3.16 the default is False, with which every call with a mask would warn.
+        # Since Keras 3.16 the default is False. Then every call with a mask would warn.
         layer.supports_masking = True
         layer.build((None, None, dim))
         return layer

@@ -8,10 +8,9 @@ import keras
 from keras_attnpool.types import Tensor
 
 
-class LayerWeights:
+class LayerWeights(keras.layers.Layer):  # type: ignore[misc]
     """Adds weights with the initializers and regularizers of the layer's arguments; not public."""
 
-    name: str
     dropout: float = 0.0
     seed: int | None = None
     _initializers_used = 0
@@ -31,7 +30,7 @@ class LayerWeights:
 
     def _add(self, kind: str, name: str, shape: tuple[int, ...], initializer: Any = None) -> Any:
         """Adds a weight with the initializer and regularizer of its kind."""
-        return self.add_weight(  # type: ignore[attr-defined]
+        return self.add_weight(
             name=name,
             shape=shape,
             initializer=self._clone_initializer(
@@ -43,8 +42,8 @@ class LayerWeights:
     _add_kernel = functools.partialmethod(_add, "kernel")
 
     def _add_bias(self, name: str, shape: tuple[int, ...]) -> Any:
-        """A bias, or `None` with `use_bias=False`."""
-        return self._add("bias", name, shape) if self.use_bias else None  # type: ignore[attr-defined]
+        """Adds a bias; returns `None` with `use_bias=False`."""
+        return self._add("bias", name, shape) if self.use_bias else None
 
     def _clone_initializer(self, initializer: Any) -> Any:
         """Returns a copy of the initializer that draws other numbers than the earlier copies.
@@ -60,7 +59,7 @@ class LayerWeights:
         if "seed" not in config or not isinstance(config["seed"], (int, type(None))):
             return initializer
         seed = self.seed if config["seed"] is None else config["seed"]
-        # The first copy keeps the seed, as one Keras layer with one kernel would.
+        # The first copy keeps the seed, like a Keras layer with one kernel.
         if seed is not None:
             seed = seed + 7919 * index
             # JAX accepts no larger seeds.

@@ -7,7 +7,6 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskedInputs
 from keras_attnpool.ops._devices import scalar_like, values_at_hand
 from keras_attnpool.ops._steps import before_first, counted
@@ -16,15 +15,15 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class AddPositionEmbedding(LayerArguments, MaskedInputs):
+class AddPositionEmbedding(MaskedInputs):
     """Adds to each step the learned vector of the step's position.
 
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position. `f` is the
     index of the example's first kept step, or 0 without a mask.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The output has the
-    same mask, and its padded steps are 0. Positions count from the first kept step, so padding in
-    front changes nothing. A hole counts as a position.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    output has the same mask, and its padded steps are 0. Positions count from the first kept step,
+    so padding in front changes nothing. A hole counts as a position.
 
     Args:
         max_length: Number of positions: the largest number of steps from the first to the last kept
@@ -51,9 +50,9 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, if there are more than `max_length` steps from the first to the last kept
-            step, or if the mask is not `(batch, time)` of 0 and 1. A compiled function cannot read
-            the mask. Its steps beyond `max_length` are NaN, or TensorFlow raises an error.
+            known `dim`, if a text is longer than `max_length`, or if the mask is not `(batch,
+            time)` of 0 and 1. A compiled function cannot read the mask. There, steps beyond
+            `max_length` are NaN, or TensorFlow raises an error.
 
     Example:
 
@@ -88,8 +87,7 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
     ) -> None:
         if embeddings_initializer is None:
             embeddings_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates P."""
@@ -98,8 +96,6 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Adds the positions to `(batch, time, dim)`."""
-        if mask is None:
-            self._check_length(inputs.shape[1], inputs.shape)
         inputs, mask = self._mask_inputs(inputs, mask)
         time = ops.shape(inputs)[1]
         positions = ops.cast(self.embeddings, self.compute_dtype)
@@ -121,10 +117,9 @@ class AddPositionEmbedding(LayerArguments, MaskedInputs):
         taken = ops.where(beyond, scalar_like(math.nan, taken), taken)
         return zero_masked(inputs + taken, mask)
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
         if mask is None:
             self._check_length(inputs.shape[1], inputs.shape)
-        super()._check_mask(inputs, mask)
 
     def _check_length(self, length: int | None, input_shape: Shape) -> None:
         if isinstance(length, int) and length > self.max_length:

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase, heads_first
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
@@ -25,9 +25,9 @@ class AttentionPooling(AttentionPoolingBase):
     is the attention of Zhou et al. if `output_activation="tanh"`. With `gated=True` the hidden
     layer is that of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer that computes the scores; `None` leaves it out.
@@ -41,7 +41,7 @@ class AttentionPooling(AttentionPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
@@ -72,7 +72,7 @@ class AttentionPooling(AttentionPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -90,7 +90,8 @@ class AttentionPooling(AttentionPoolingBase):
 
     - `hidden/kernel` `(dim, hidden_dim)` is W, and `hidden/bias` `(hidden_dim,)` is b.
     - `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer.
-    - `gate/kernel` is U and `gate/bias` is b_g, with `gated=True`. They have the shapes of W and b.
+    - `gate/kernel` is U, in the shape of W, and `gate/bias` is b_g, in the shape of b, with
+      `gated=True`.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7
@@ -118,8 +119,7 @@ class AttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.gated and self.hidden_dim is None:
             received = {"gated": True, "hidden_dim": None}
             raise ArgumentError(
@@ -133,21 +133,13 @@ class AttentionPooling(AttentionPoolingBase):
             self._build_hidden(input_shape, self.hidden_dim, self.activation)
         self.context = self._add_kernel("context", (self.hidden_dim or dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
-            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask), None
-            self._penalize(self.vector_regularizer, vectors, mask)
-        else:
-            logits = heads_first(self._logits(inputs))
-            vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
-            weights = ops.squeeze(weights, 1)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        vectors, weights = self._pool_scored(self._logits, inputs, call)
         output = self.output_activation(ops.squeeze(vectors, 1))
         if self.output_activation not in (keras.activations.linear, keras.activations.tanh):
             # `output_activation` may map the zeros of an empty row to other values.
-            output = zero_masked_rows(output, mask)
-        return output, weights
+            output = zero_masked_rows(output, call.mask)
+        return output, None if weights is None else ops.squeeze(weights, 1)
 
     def _logits(self, inputs: Tensor) -> Tensor:
         """Returns the scores `(batch, time, 1)`, in float32 at least."""

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, heads_first
+from keras_attnpool.layers._attention import NORMALIZERS, AttentionPoolingBase, Call, heads_first
 from keras_attnpool.ops._devices import scalar_like
 from keras_attnpool.ops.masking import at_least_float32, statistics_of_zeroed, zero_masked_rows
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -23,15 +23,16 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. This is the same number with
-    larger rounding errors. `k` adds the same number to all steps, and the softmax cancels it. With
-    `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m = sum_t h_t / n` is the mean of
-    the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is their standard
-    deviation. `W [0; m; s] + b` is computed once per row, because it is the same for all steps.
+    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. Their formula gives the same
+    number with larger rounding errors. `k` adds the same number to all steps, and the softmax
+    cancels it. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m = sum_t h_t /
+    n` is the mean of the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is
+    their standard deviation. `W [0; m; s] + b` is computed once per row, because it is the same for
+    all steps.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
@@ -43,13 +44,13 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. The last two can give weights of exactly 0.
-        epsilon: The smallest variance, a number > 0. Smaller variances are set to `epsilon` and get
-            no gradient. This holds for `sigma` and `s`.
+        epsilon: The smallest variance, a number > 0. In `sigma` and `s`, smaller variances are set
+            to `epsilon` and get no gradient.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -81,7 +82,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -132,8 +133,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
@@ -142,31 +142,28 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         read = (*input_shape[:2], 3 * dim if self.global_context else dim)
         self._build_scores(read, self.hidden_dim, size, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, 2 * dim)`."""
-        if self._in_chunks(with_scores):
-            (mean, variance), weights = self._chunked_moments(inputs, mask), None
+        if call.in_chunks:
+            (mean, variance), weights = self._chunked_moments(inputs, call.mask), None
         else:
-            mean, variance, weights = self._moments(inputs, mask, training)
+            mean, variance, weights = self._moments(inputs, call)
         sigma = ops.sqrt(ops.maximum(variance, scalar_like(self.epsilon, variance)))
-        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), mask)
-        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), mask)
+        output = zero_masked_rows(ops.concatenate([mean, sigma], axis=-1), call.mask)
+        self._penalize(self.vector_regularizer, ops.expand_dims(output, 1), call)
         return output, weights
 
-    def _moments(
-        self, inputs: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor, Tensor]:
+    def _moments(self, inputs: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor]:
         """Returns mean and variance `(batch, dim)` under attention, and the weights."""
-        values, kept = at_least_float32(inputs), None if mask is None else ops.expand_dims(mask, 2)
+        values, mask = at_least_float32(inputs), call.mask
+        kept = None if mask is None else ops.expand_dims(mask, 2)
         context = None
         if self.global_context:
             context = statistics_of_zeroed(values, mask, self.epsilon)
         logits = self._attention_logits(inputs, context)
         weights = NORMALIZERS[self.normalizer](logits, kept, axis=1)
-        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), mask)
-        used = self._apply_dropout(weights, training)
+        self._penalize(self.attention_regularizer, ops.expand_dims(weights, 1), call)
+        used = self._apply_dropout(weights, call.training)
 
         def summed(x: Tensor) -> Tensor:
             if self.per_feature:

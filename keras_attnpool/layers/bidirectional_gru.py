@@ -11,9 +11,9 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalGRU(BidirectionalBase):
-    """Encodes a sequence by two GRUs, a forward and a backward one.
+    """Encodes a sequence by a forward GRU and a backward GRU.
 
-    Each direction computes, for inputs `x_t` and with the gates in the order update, reset, new:
+    Each direction computes from inputs `x_t`, with gates in the order update, reset, new:
 
     1. `z_t = sigmoid(x_t W_z + h_{t-1} U_z + b_z)`, the share of the old state that stays
     2. `r_t = sigmoid(x_t W_r + h_{t-1} U_r + b_r)`
@@ -24,8 +24,8 @@ class BidirectionalGRU(BidirectionalBase):
 
     The recurrence is `keras.layers.GRU`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -63,7 +63,7 @@ class BidirectionalGRU(BidirectionalBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -85,8 +85,8 @@ class BidirectionalGRU(BidirectionalBase):
     - `forward/gru_cell/bias` `(2, 3 * units)` has a row for the inputs and a row for the states.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order update, reset, new. The weights have the order and the shapes of
-    those of `keras.layers.Bidirectional` around `keras.layers.GRU`.
+    The gates are in the order update, reset, new. The weights match
+    `keras.layers.Bidirectional(keras.layers.GRU(...))` in order and shape.
 
     Reference:
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for
@@ -112,8 +112,7 @@ class BidirectionalGRU(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the GRUs of both directions."""

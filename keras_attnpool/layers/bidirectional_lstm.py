@@ -11,10 +11,9 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class BidirectionalLSTM(BidirectionalBase):
-    """Encodes a sequence by two LSTMs, a forward and a backward one.
+    """Encodes a sequence by a forward LSTM and a backward LSTM.
 
-    Each direction computes, for inputs `x_t` and with the gates in the order input, forget, cell,
-    output:
+    Each direction computes from inputs `x_t`, with gates in the order input, forget, cell, output:
 
     1. `i_t, f_t, o_t = sigmoid(x_t W + h_{t-1} U + b)`, each gate with separate weights
     2. `g_t = tanh(x_t W_g + h_{t-1} U_g + b_g)`
@@ -25,8 +24,8 @@ class BidirectionalLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -65,7 +64,7 @@ class BidirectionalLSTM(BidirectionalBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -87,8 +86,8 @@ class BidirectionalLSTM(BidirectionalBase):
     - `forward/lstm_cell/bias` `(4 * units,)` is the bias.
     - `backward` has weights of the same names and shapes.
 
-    The gates are in the order input, forget, cell, output. The weights have the order and the
-    shapes of those of `keras.layers.Bidirectional` around `keras.layers.LSTM`.
+    The gates are in the order input, forget, cell, output. The weights match
+    `keras.layers.Bidirectional(keras.layers.LSTM(...))` in order and shape.
 
     Reference:
         - Hochreiter and Schmidhuber, 1997, Long Short-Term Memory; with the forget gate of Gers,
@@ -112,17 +111,14 @@ class BidirectionalLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions."""
         dim = self._feature_dim(input_shape)
-        gates = {"unit_forget_bias": self.unit_forget_bias}
-        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim, **gates)
-        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim, **gates)
+        self.forward_lstm = self._recurrent(keras.layers.LSTM, "forward", dim)
+        self.backward_lstm = self._recurrent(keras.layers.LSTM, "backward", dim)
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
-        return steps.read(
-            self._apply_dropout(words, training), self.forward_lstm, self.backward_lstm
-        )
+        words = self._apply_dropout(words, training)
+        return steps.read(words, self.forward_lstm, self.backward_lstm)

@@ -5,6 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
+from keras_attnpool.layers._attention import Call
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.directional_self_attention import DirectionalSelfAttention
 from keras_attnpool.ops._devices import constant
@@ -21,8 +22,8 @@ LARGEST_ROOT = 1290
 class BlockSelfAttention(DirectionalAttentionBase):
     """Attends in one direction within short blocks of a text, and between the blocks.
 
-    This is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of `r`
-    steps:
+    The layer is one direction of Bi-BloSAN. The inputs `x_t` of one example are cut into blocks of
+    `r` steps:
 
     1. `h_t = activation(W x_t + b)`
     2. `g_t` is the attention of step `t` to the steps of its block that `direction` allows, by
@@ -43,16 +44,16 @@ class BlockSelfAttention(DirectionalAttentionBase):
     step is 0. Without `block_length`, `n` is the length of each text, from the first to the last
     kept step. So neither the length nor the side of the padding changes a result.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output, and of everything inside.
-        direction: Which steps and blocks a step attends to. `"forward"` allows earlier ones,
-            `"backward"` allows later ones, and `None` allows all but the step itself. The paper
-            uses these names.
+        direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
+            `"backward"` allows later steps, and `None` allows all but the step itself. The same
+            holds for blocks. The paper uses these names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.
@@ -79,7 +80,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
         query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
         blocks, blocks, units)` holds the scores between blocks, with the query block first. Both
-        entries have room for a text of `time` steps.
+        entries are sized for a text of `time` steps.
 
     Returns:
         The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
@@ -87,7 +88,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -136,8 +137,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of both attentions and of the fusion."""
@@ -154,15 +154,13 @@ class BlockSelfAttention(DirectionalAttentionBase):
             direction=self.direction,
             scale=self.scale,
             activation=self.activation,
-            **self._sublayer_arguments(),
-            name="inter",
+            **self._sublayer_arguments("inter"),
         )
         self.inter.build((None, None, units))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         blocks, places = self._grid(ops.shape(inputs)[1])
+        mask = call.mask
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], dtype="bool")
             steps, filled, back = self._cut(mask, blocks, places)
@@ -173,17 +171,17 @@ class BlockSelfAttention(DirectionalAttentionBase):
             steps, back = take_steps(order, steps), take_steps(back, return_order)
         units = self.units
         # From here on, each row is a block: (batch * blocks, places, units).
-        hidden = ops.reshape(take_steps(self._values(inputs, training), steps), (-1, places, units))
-        within, intra = self._directional_attention(hidden, filled, training, with_scores)
+        hidden = ops.reshape(take_steps(self._values(inputs, call), steps), (-1, places, units))
+        within, intra = self._directional_attention(hidden, call._replace(mask=filled))
         # A block of padding has a zero vector already.
-        vectors = ops.reshape(self._pool(within, filled, training), (-1, blocks, units))
+        vectors = ops.reshape(self._pool(within, filled, call), (-1, blocks, units))
         some = ops.reshape(ops.any(filled, axis=1), (-1, blocks))
-        between, inter = self.inter._compute_attention(vectors, some, training, with_scores)
+        between, inter = self.inter._compute_attention(vectors, call._replace(mask=some))
         # Each filled place gets the vector of its block. The other places are never read.
         between = ops.multiply(ops.reshape(between, (-1, 1, units)), ops.expand_dims(filled, 2))
-        output = self._fuse(hidden, within, between, training)
+        output = self._fuse(hidden, within, between, call)
         output = take_steps(ops.reshape(output, (-1, blocks * places, units)), back)
-        if with_scores:
+        if call.with_scores:
             intra = ops.reshape(intra, (-1, blocks, places, places, units))
         scores = {"intra": intra, "inter": inter}
         return zero_masked(output, mask), scores
@@ -197,7 +195,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         }
 
     def _grid(self, time: Any) -> tuple[Any, Any]:
-        """The numbers of blocks, and of places per block, for texts of up to `time` steps.
+        """Returns the number of blocks and the places per block, for up to `time` steps.
 
         Both are integers if `time` is an integer. They are tensors if a graph learns the length
         only when it runs.
@@ -206,8 +204,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)
         if self.block_length is None:
             length = _block_length_of_int(time) if static else _block_length(time)
-            # A shorter text has shorter blocks, so it may have more blocks. It has the most blocks
-            # if (length - 1)^3 / 2 steps are cut into blocks of length - 1.
+            # A shorter text has shorter blocks, so it may have more blocks. The number is largest
+            # for (length - 1)^3 / 2 steps in blocks of length - 1.
             shorter = ((length - 1) * (length - 1) + 1) // 2
         else:
             length, shorter = self.block_length, 1
@@ -216,7 +214,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         return sizes if static else tuple(ops.cast(size, time.dtype) for size in sizes)
 
     def _cut(self, mask: Tensor, blocks: Any, places: Any) -> tuple[Tensor, Tensor, Tensor]:
-        """The indices from steps to places of blocks, and back.
+        """Returns the indices from steps to places in blocks, and back.
 
         Returns three tensors. The first is the step at each place `(batch, blocks * places)`. The
         second tells whether this step is kept `(batch * blocks, places)`. The third is the place of
@@ -225,7 +223,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         time, size = ops.shape(mask)[1], blocks * places
 
         def of_length(length: Tensor) -> list[Tensor]:
-            """Returns the numbers that follow from the block length of each text, `(n, 1)`."""
+            """Computes numbers from the block length of each text, `(n, 1)`."""
             length = ops.maximum(length, 1)  # a table begins with 0
             step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
             step = step + counted(0, places)
@@ -255,29 +253,23 @@ class BlockSelfAttention(DirectionalAttentionBase):
         filled = take_steps(kept, step) >= least
         return step, ops.reshape(filled, (-1, places)), back
 
-    def _pool(self, within: Tensor, filled: Tensor, training: bool | None) -> Tensor:
-        """The vector `v` of each block; 0 for a block of padding."""
-        logits = self._product(
-            self._apply_dropout(within, training), self.block_kernel, self.block_bias
-        )
+    def _pool(self, within: Tensor, filled: Tensor, call: Call) -> Tensor:
+        """Computes the vector `v` of each block; 0 for a block of padding."""
+        logits = self._dropped_product(within, call.training, self.block_kernel, self.block_bias)
         exps, total = softmax_terms(logits, filled, exact=False)
         return normalized(ops.sum(exps * within, axis=1), total)
 
-    def _fuse(
-        self, hidden: Tensor, within: Tensor, between: Tensor, training: bool | None
-    ) -> Tensor:
-        """Steps 5 to 7."""
+    def _fuse(self, hidden: Tensor, within: Tensor, between: Tensor, call: Call) -> Tensor:
+        """Computes steps 5 to 7."""
         every = ops.concatenate([hidden, within, between], axis=-1)
-        fusion = self._product(
-            self._apply_dropout(every, training), self.fusion_kernel, self.fusion_bias
-        )
-        gate = self._product(self._apply_dropout(every, training), self.gate_kernel, self.gate_bias)
+        fusion = self._dropped_product(every, call.training, self.fusion_kernel, self.fusion_bias)
+        gate = self._dropped_product(every, call.training, self.gate_kernel, self.gate_bias)
         gate = ops.sigmoid(gate)
         return hidden + gate * (self.activation(fusion) - hidden)
 
 
 def _block_length_of_int(length: int) -> int:
-    """The smallest `r` with `r^3 >= 2 * length`. (A cube root in floats may be wrong by one.)"""
+    """Returns the smallest `r` with `r^3 >= 2 * length`. (A float root may be wrong by one.)"""
     root = 1
     while root**3 < 2 * length:
         root += 1

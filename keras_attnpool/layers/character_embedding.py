@@ -10,12 +10,12 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.layers._arguments import LayerArguments
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import affine
-from keras_attnpool.ops.masking import as_bool_mask, check_dense, check_mask_shape, highest_along
+from keras_attnpool.ops.masking import check_mask_shape, highest_along
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
-class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # type: ignore[misc]
+class CharacterEmbedding(LayerArguments, MaskReader):
     """Embeds each word of a text by a convolution over its characters.
 
     A word has the character vectors `c_1 ... c_W`. The vectors of padding, the id 0, are zero. For
@@ -29,10 +29,10 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
     changes no result.
 
     Masking: the id 0 is padding. Inside a word, padding counts as a zero vector, and no window
-    starts there. A word without a character gives zeros. The mask of the output, `(batch, time)`,
-    keeps the words with a character. If the words also have a mask, from previous layers or from
-    `mask=`, both masks are combined. A word that this mask leaves out counts as a word without
-    characters.
+        starts there. A word without a character gives zeros. The mask of the output, `(batch,
+        time)`, keeps the words with a character. If the words also have a mask, from previous
+        layers or from `mask=`, both masks are combined. A masked word counts as a word without
+        characters.
 
     Args:
         num_characters: Number of character ids, padding included.
@@ -50,7 +50,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
 
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
-            Ids outside `[0, num_characters)` are treated as `keras.layers.Embedding` treats them.
+            The layer treats ids outside `[0, num_characters)` like `keras.layers.Embedding`.
         mask: Boolean or 0/1 tensor `(batch, time)` for the words, True = keep. Defaults to the
             inputs' Keras mask.
 
@@ -114,9 +114,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
-        self.supports_masking = True
+        super().__init__(locals())
         self.input_spec = keras.layers.InputSpec(ndim=3)
         # Half precision rounds ids above 2048, so float ids keep their dtype.
         self.autocast = False
@@ -134,13 +132,11 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
 
     def call(self, inputs: Tensor, mask: Tensor | None = None) -> Tensor:
         """Embeds `(batch, time, word_length)` as `(batch, time, filters * kernels)`."""
-        check_dense(inputs, self.name)
+        mask = self._bool_mask(inputs, mask)
         if inputs.shape[2] == 0:
             must = "have room for at least one character a word; pad empty words with 0"
             raise ArgumentError("inputs", must, f"shape {tuple(inputs.shape)}", self)
         ids = _whole(inputs)
-        given, mask = mask, as_bool_mask(mask, inputs, self.name, wait=False)
-        self._validate_mask_once(given)
         if mask is not None:
             ids = ops.where(ops.expand_dims(mask, -1), ids, ops.zeros((), dtype=ids.dtype))
         kept = ops.expand_dims(ops.not_equal(ids, 0), -1)
@@ -181,7 +177,7 @@ class CharacterEmbedding(LayerArguments, MaskReader, keras.layers.Layer):  # typ
 
 
 def _whole(ids: Tensor) -> Tensor:
-    """The ids as integers that can index."""
+    """Returns the ids as integers that can be indices."""
     ids = ops.convert_to_tensor(ids)
     whole = keras.backend.standardize_dtype(ids.dtype) in ("int32", "int64")
     return ids if whole else ops.cast(ids, "int32")

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops._dot_product_attention import split_heads
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -25,16 +25,17 @@ class ConvAttentionPooling(AttentionPoolingBase):
        features
     3. `output = [a_1 V_1; ...; a_h V_h]`, `(filters,)`
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
-    zeros at padded steps and past the ends. Padded steps have weight exactly 0, whatever values
-    they hold. A row without a kept step gives a zero vector. The output has no mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    convolutions read zeros at padded steps and past the ends. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives a zero vector. The output has no
+    mask.
 
     Args:
         num_heads: Number of attention heads.
         filters: Size of K, V and the output; a multiple of `num_heads`.
         kernel_size: Number of steps of a window.
-        value_conv: Whether V is convolved. With `False` V is the inputs, as in the official code,
-            and their `dim` must be `filters`.
+        value_conv: Whether V is convolved. With `False` V equals the inputs, as in the official
+            code, and `dim` must be `filters`.
         activation: Activation of K and V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
@@ -116,8 +117,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
@@ -134,9 +134,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
             self.value_bias = self._add_bias("value_bias", (self.filters,))
         self.target = self._add_kernel("target", (self.filters,), self.target_initializer)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         keys = self._convolve(inputs, self.key_kernel, self.key_bias, self.activation)
         values = inputs
         if self.value_conv:
@@ -148,7 +146,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         # memory (docs/upstream/tensorflow-batch-matmul.md).
         logits = ops.sum(at_least_float32(split_heads(keys, self.num_heads)) * target, axis=-1)
         values = split_heads(values, self.num_heads)
-        vectors, weights = self._pool(values, logits, mask, training, with_scores)
+        vectors, weights = self._pool(values, logits, call)
         output = ops.reshape(vectors, (-1, self.filters))
         return output, weights
 

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._dot_product_attention import dot_product_weights, join_heads, split_heads
 from keras_attnpool.ops.masking import at_least_float32, zero_masked
@@ -18,7 +18,7 @@ PARTS = ("query", "key", "value")
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class ConvMultiHeadAttention(AttentionBase):
-    """Self-attention over convolved steps: one attention, or the product of two.
+    """Self-attention over convolved steps, or the product of two such attentions.
 
     For one example with inputs `E` `(time, dim)`:
 
@@ -33,10 +33,10 @@ class ConvMultiHeadAttention(AttentionBase):
     A weighted mean of words cannot reverse their meaning, but a product can. The values of the
     second attention lie in (-1, 1), so they may negate or scale the result of the first attention.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The convolutions read
-    zeros at padded steps and past the ends. No query attends to a padded key. Outputs and weights
-    of padded queries are exactly 0. A hole in the mask keeps its position. The output has the same
-    mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+    convolutions read zeros at padded steps and past the ends. No query attends to a padded key.
+    Outputs and weights of padded queries are exactly 0. A hole in the mask keeps its position. The
+    output has the same mask.
 
     Args:
         num_heads: Number of attention heads.
@@ -76,7 +76,7 @@ class ConvMultiHeadAttention(AttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -127,8 +127,7 @@ class ConvMultiHeadAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         self._check_heads()
 
     def build(self, input_shape: Shape) -> None:
@@ -143,13 +142,12 @@ class ConvMultiHeadAttention(AttentionBase):
             self.gamma = self.add_weight(name="gamma", shape=(self.filters,), initializer="ones")
             self.beta = self.add_weight(name="beta", shape=(self.filters,), initializer="zeros")
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        mask = call.mask
         # LiteRT does not support slices that add two axes.
         if mask is None:
             pairs = None
-        elif with_scores:
+        elif call.with_scores:
             queries, keys = ops.expand_dims(mask, (1, 3)), ops.expand_dims(mask, (1, 2))
             pairs = ops.logical_and(queries, keys)
         else:
@@ -159,13 +157,11 @@ class ConvMultiHeadAttention(AttentionBase):
         count = 1 + self.parallel
         if heads_together(inputs, 3 * count, self.filters):
             parts = self._project_together(inputs)
-            output, scores = self._multi_head(parts, pairs, training, with_scores)
+            output, scores = self._multi_head(parts, pairs, call)
             outputs, all_scores = ops.split(output, count, axis=2), ops.split(scores, count, axis=1)
         else:
-            found = [
-                self._multi_head(self._project(inputs, each), pairs, training, with_scores)
-                for each in range(count)
-            ]
+            each = (self._project(inputs, attention) for attention in range(count))
+            found = [self._multi_head(parts, pairs, call) for parts in each]
             outputs, all_scores = zip(*found, strict=True)
         output, scores = outputs[0], all_scores[0]
         if self.parallel:
@@ -184,21 +180,21 @@ class ConvMultiHeadAttention(AttentionBase):
 
     @property
     def _projections(self) -> list[str]:
-        """The names of query, key and value of each attention."""
+        """Returns the names of each attention's query, key and value."""
         prefixes = ("", "parallel_")[: 1 + self.parallel]
         return [prefix + part for prefix in prefixes for part in PARTS]
 
     def _projection(self, name: str) -> tuple[Any, Any]:
-        """Kernel and bias (or `None`) of that name."""
+        """Returns the kernel, and the bias or `None`, of that name."""
         return getattr(self, f"{name}_kernel"), getattr(self, f"{name}_bias")
 
     def _activations(self, attention: int) -> list[Any]:
-        """The activations of query, key and value of one attention."""
+        """Returns the activations of one attention's query, key and value."""
         value = self.parallel_activation if attention else self.activation
         return [self.activation, self.activation, value]
 
     def _project(self, inputs: Tensor, attention: int) -> list[Tensor]:
-        """Step 1 of one attention: query, key and value `(batch, time, filters)`."""
+        """Computes step 1 of one attention: query, key and value `(batch, time, filters)`."""
         return [
             self._convolve(inputs, *self._projection(name), activation)
             for name, activation in zip(
@@ -207,7 +203,7 @@ class ConvMultiHeadAttention(AttentionBase):
         ]
 
     def _project_together(self, inputs: Tensor) -> list[Tensor]:
-        """Step 1 of all attentions by one convolution: queries, keys and values."""
+        """Computes step 1 of all attentions by one convolution: queries, keys and values."""
         count = 1 + self.parallel
         # The order is: all queries, all keys, all values.
         weights = [self._projection(n) for part in range(3) for n in self._projections[part::3]]
@@ -227,16 +223,12 @@ class ConvMultiHeadAttention(AttentionBase):
         return [ops.reshape(each, (*ops.shape(x)[:2], count * self.filters)) for each in parts]
 
     def _multi_head(
-        self,
-        projected: list[Tensor],
-        pairs: Tensor | None,
-        training: bool | None,
-        with_scores: bool,
+        self, projected: list[Tensor], pairs: Tensor | None, call: Call
     ) -> tuple[Tensor, Tensor]:
-        """Step 2: `(batch, time, filters)` in float32 at least, and the weights."""
+        """Computes step 2: `(batch, time, filters)` in float32 at least, and the weights."""
         size = self.filters // self.num_heads
         query, key, value = (split_heads(x, x.shape[2] // size) for x in projected)
         scale = math.sqrt(size) if self.scale is None else self.scale
-        weights = dot_product_weights(query, key, scale, pairs, with_scores)
-        heads = ops.matmul(self._apply_dropout(weights, training), at_least_float32(value))
+        weights = dot_product_weights(query, key, scale, pairs, call.with_scores)
+        heads = ops.matmul(self._apply_dropout(weights, call.training), at_least_float32(value))
         return join_heads(heads), weights

@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from keras_attnpool.layers._attention import Call
 from keras_attnpool.layers._directional import DirectionalAttentionBase
 from keras_attnpool.layers.fusion_gate import FusionGate
 from keras_attnpool.ops.masking import zero_masked
@@ -12,7 +13,7 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class DirectionalSelfAttention(DirectionalAttentionBase):
-    """Attends from each step to earlier or later steps, and mixes each step with the result.
+    """Attends from each step to earlier or later steps, and mixes the result with the step.
 
     With inputs `x_t` of one example, where step `j` attends to step `i`:
 
@@ -26,14 +27,14 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     5. `F_j = sigmoid(W_f1 h_j + W_f2 s_j + b_f)`, a `FusionGate`
     6. `output_j = F_j * h_j + (1 - F_j) * s_j`
 
-    With `"forward"` the first step has no step to attend to, so its `s_j` is 0. DiSAN concatenates
-    a forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
+    With `"forward"` the first step attends to no step, so its `s_j` is 0. DiSAN concatenates a
+    forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
     computes fewer scores for long texts.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output and of the hidden states.
@@ -69,7 +70,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -93,7 +94,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     - `score_bias` `(units,)` is b_s.
     - `gate/inputs_kernel` and `gate/attention_kernel` `(units, units)` are W_f1 and W_f2
       transposed.
-    - `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` have the sum b_f.
+    - `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` add up to b_f.
 
     Difference: here a padded step, and a step that has no step to attend to, have weights of
     exactly 0. The released code lowers all scores of such a step by a large constant, so its
@@ -119,23 +120,17 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the weights of the attention and the gate."""
         super().build(input_shape)
-        self.gate = FusionGate(**self._sublayer_arguments(), name="gate")
+        self.gate = FusionGate(**self._sublayer_arguments("gate"))
         shape = self.compute_output_shape(input_shape)
         self.gate.build(shape, shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        hidden = self._values(inputs, training)
-        attention, scores = self._directional_attention(hidden, mask, training, with_scores)
-        output, _ = self.gate._mix(hidden, attention, training)
-        return zero_masked(output, mask), scores
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        return (input_shape[0], input_shape[1], input_shape[1], self.units)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        hidden = self._values(inputs, call)
+        attention, scores = self._directional_attention(hidden, call)
+        output, _ = self.gate._mix(hidden, attention, call.training)
+        return zero_masked(output, call.mask), scores

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.ops.masking import (
     at_least_float32,
     max_of_zeroed,
@@ -29,9 +29,9 @@ class FeatureWiseAttention(AttentionBase):
     threshold above 0.5 sets nearly all features to 0 at the start of training, and they get no
     gradient.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Maximum and mean use
-    only the kept steps. Padded steps are 0 in the output. A row without a kept step has a gate of
-    zeros. The output has the same mask.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Maximum
+    and mean use only the kept steps. Padded steps are 0 in the output. A row without a kept step
+    has a gate of zeros. The output has the same mask.
 
     Args:
         reduction: The hidden layer has `dim // reduction` units, at least 1.
@@ -63,7 +63,7 @@ class FeatureWiseAttention(AttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -100,32 +100,29 @@ class FeatureWiseAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
         dim = self._feature_dim(input_shape)
         self._build_scores((None, dim), max(1, dim // self.reduction), dim, "relu")
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        logits = self._scores(max_of_zeroed(inputs, mask), mean_of_zeroed(inputs, mask))
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        logits = self._scores(max_of_zeroed(inputs, call.mask), mean_of_zeroed(inputs, call.mask))
         gate = ops.sigmoid(logits)
         if self.threshold:
             gate = ops.relu(gate - self.threshold)
-        if with_scores:
+        if call.with_scores:
             # The steps of an empty row are zero with any gate.
-            gate = zero_masked_rows(gate, mask)
+            gate = zero_masked_rows(gate, call.mask)
         # The gate's gradient is a sum over time, which can overflow float16.
-        output = at_least_float32(inputs) * ops.expand_dims(self._apply_dropout(gate, training), 1)
-        return output, gate
+        used = self._apply_dropout(gate, call.training)
+        return at_least_float32(inputs) * ops.expand_dims(used, 1), gate
 
     def _scores_shape(self, input_shape: Shape) -> Shape:
         return (input_shape[0], input_shape[2])
 
     def _scores(self, *pooled: Tensor) -> Tensor:
-        """The sum of the shared network's outputs for each `(batch, dim)`, in float32 at least."""
+        """Adds the shared network's outputs for each `(batch, dim)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         return ops.sum(self._attention_logits(both), axis=1)

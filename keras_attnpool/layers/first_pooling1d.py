@@ -16,8 +16,8 @@ class FirstPooling1D(GlobalPoolingBase):
     BERT and similar models pool this way: their first token, `[CLS]` or `<s>`, represents the text.
     Padding may be at the end, in front, or between kept steps.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
@@ -41,7 +41,7 @@ class FirstPooling1D(GlobalPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -60,8 +60,7 @@ class FirstPooling1D(GlobalPoolingBase):
     """
 
     def __init__(self, *, keepdims: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         return first_step(inputs, mask)

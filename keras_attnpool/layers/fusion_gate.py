@@ -13,19 +13,19 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class FusionGate(FusionBase):
-    """Mixes a sequence with the output of an attention, by a gate that is computed from both.
+    """Mixes a sequence and an attention's output by a gate that is computed from both.
 
     The layer computes from inputs `h` and attention `s`, both `(batch, time, dim)`:
 
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias. Its released code has these three biases, of which only the sum matters.
-    The layer has all three, so that it can load published weights.
+    The paper has one bias. The released code has these three biases, but only their sum matters.
+    The layer has all three biases, so that it can load published weights.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the gate's input features that is dropped in training, in [0, 1). The
@@ -55,8 +55,8 @@ class FusionGate(FusionBase):
         mixture and the gate `F`, which is the share of the inputs.
 
     Raises:
-        ValueError: If an argument is invalid, if the tensors are not both `(batch, time, dim)` of
-            one shape, or if the mask is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the two tensors do not have one shape `(batch,
+            time, dim)`, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -91,12 +91,9 @@ class FusionGate(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
-    def build(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> None:
+    def build(self, inputs_shape: Shape, attention_shape: Shape) -> None:
         """Creates both kernels and the biases."""
         self._check(inputs_shape, attention_shape)
         dim = self._feature_dim(inputs_shape)
@@ -106,7 +103,7 @@ class FusionGate(FusionBase):
         self.attention_bias = self._add_bias("attention_bias", (dim,))
         self.output_bias = self._add_bias("output_bias", (dim,))
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         attention: Tensor,
@@ -116,7 +113,7 @@ class FusionGate(FusionBase):
         inputs_mask: Tensor | None = None,
         attention_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes two tensors `(batch, time, dim)` to one."""
+        """Mixes two tensors `(batch, time, dim)` into one."""
         self._check(tuple(inputs.shape), tuple(attention.shape))
         inputs, mask = self._mask_inputs(inputs, self._mask(mask, inputs_mask, attention_mask))
         attention = zero_masked(ops.cast(attention, self.compute_dtype), mask)
@@ -129,25 +126,21 @@ class FusionGate(FusionBase):
     def _mix(
         self, inputs: Tensor, attention: Tensor, training: bool | None
     ) -> tuple[Tensor, Tensor]:
-        """The mixture and the gate, in float32 at least."""
-        logits = self._product(
-            self._apply_dropout(inputs, training), self.inputs_kernel, self.inputs_bias
-        ) + self._product(
-            self._apply_dropout(attention, training), self.attention_kernel, self.attention_bias
-        )
+        """Returns the mixture and the gate, in float32 at least."""
+        logits = self._dropped_product(inputs, training, self.inputs_kernel, self.inputs_bias)
+        kernel, bias = self.attention_kernel, self.attention_bias
+        logits = logits + self._dropped_product(attention, training, kernel, bias)
         if self.use_bias:
             logits = logits + at_least_float32(self.output_bias)
         gate = ops.sigmoid(logits)
         inputs, attention = at_least_float32(inputs), at_least_float32(attention)
         return attention + gate * (inputs - attention), gate
 
-    def compute_output_shape(  # type: ignore[override]
-        self, inputs_shape: Shape, attention_shape: Shape
-    ) -> Shape:
+    def compute_output_shape(self, inputs_shape: Shape, attention_shape: Shape) -> Shape:
         """Returns the shape of the inputs."""
         return tuple(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         attention: Tensor,

@@ -23,15 +23,15 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
 
-    With `p = 1` this is the mean. The larger `p` is, the nearer the output is to the maximum. All
-    values below `epsilon` count as `epsilon` and get no gradient. So the inputs should be mostly
-    positive, such as the outputs of a ReLU. The layer computes the powers by logarithms, relative
-    to the largest value, in float32 at least. So no power overflows or vanishes, even in half
-    precision. If the learned power becomes negative, the output approaches the minimum. A power
-    between -0.001 and 0.001 counts as 0.001, with which the output is nearly the geometric mean.
+    With `p = 1` this is the mean. With a larger `p` the output is nearer to the maximum. All values
+    below `epsilon` count as `epsilon` and get no gradient. So the inputs should be mostly positive,
+    such as the outputs of a ReLU. The layer computes the powers by logarithms, relative to the
+    largest value, in float32 at least. So no power overflows or vanishes, even in half precision.
+    If the learned power becomes negative, the output approaches the minimum. A power between -0.001
+    and 0.001 counts as 0.001. The output is then nearly the geometric mean.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
@@ -63,7 +63,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -97,8 +97,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         p_constraint: ConstraintLike = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the power, or one power per feature."""
@@ -116,7 +115,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
         given = at_least_float32(self.power)
         smallest = scalar_like(SMALLEST_POWER, given)
         power = ops.where(ops.abs(given) < smallest, smallest, given)
-        # The forward pass uses the moved power. The gradient is that of the given power.
+        # The forward pass uses the moved power. The gradient belongs to the given power.
         power = given + ops.stop_gradient(power - given)
         values = at_least_float32(inputs)
         logs = power * ops.log(ops.maximum(values, scalar_like(self.epsilon, values)))

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32
@@ -37,9 +37,9 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I. The paper uses 5.
@@ -55,7 +55,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -89,7 +89,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -137,8 +137,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the stacked kernels and biases of the heads."""
@@ -156,9 +155,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         self.hidden_bias = self._add_bias("hidden_bias", (self.num_heads, self.hidden_dim))
         self.score_bias = self._add_bias("score_bias", (self.num_heads, width))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         # A ReLU has no upper bound, so the products can overflow float16.
         dtype = "float32" if self.compute_dtype == "float16" else self.compute_dtype
         inputs = ops.cast(inputs, dtype)
@@ -168,36 +165,33 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         stacks = [ops.cast(stack, dtype) for stack in stacks]
         width = max(self.hidden_dim, self.score_kernel.shape[2])
         together = heads_together(inputs, self.num_heads, width)
-        if self._in_chunks(with_scores):
+        if call.in_chunks:
             weights = None
             vectors = chunked_softmax_pooling(
                 self._logits,
                 stacks,
                 inputs,
-                mask,
+                call.mask,
                 self.chunk_size or 0,
                 (self.num_heads, self.score_kernel.shape[-1]),
             )
-            self._penalize(self.vector_regularizer, vectors, mask)
+            self._penalize(self.vector_regularizer, vectors, call)
         elif not self.per_feature:
             if together:
                 logits = ops.squeeze(self._logits(inputs, *stacks), -1)
             else:
                 logits = ops.concatenate(list(self._head_logits(inputs, *stacks)), axis=-1)
-            vectors, weights = self._pool(inputs, heads_first(logits), mask, training, with_scores)
+            vectors, weights = self._pool(inputs, heads_first(logits), call)
         elif together:
             hidden_kernel, score_kernel, *hidden_bias = stacks
             hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
-            vectors, weights = self._pool_per_feature_at_once(
-                inputs, hidden, score_kernel, mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature_at_once(inputs, hidden, score_kernel, call)
         else:
-            vectors, weights = self._pool_per_feature(
-                inputs, self._head_logits(inputs, *stacks), mask, training, with_scores
-            )
+            heads = self._head_logits(inputs, *stacks)
+            vectors, weights = self._pool_per_feature(inputs, heads, call)
         if self.use_bias:
-            # The softmax over time cancels this bias, but its gradient must exist: without one,
-            # Keras warns that the weight is not trained.
+            # The softmax over time cancels this bias, but its gradient must exist. Otherwise, Keras
+            # warns that the weight is not trained.
             vectors = vectors + 0 * at_least_float32(self.score_bias)
         return self._merge_heads(vectors), weights
 
@@ -208,19 +202,19 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     def _logits(
         self, inputs: Tensor, hidden_kernel: Tensor, score_kernel: Tensor, *hidden_bias: Tensor
     ) -> Tensor:
-        """The logits `(batch, time, heads, dim or 1)` of the heads whose weights are given."""
+        """Computes the logits `(batch, time, heads, dim or 1)` of the heads with given weights."""
         hidden = self._hidden(inputs, hidden_kernel, *hidden_bias)
         return at_least_float32(ops.einsum("bthe,hed->bthd", hidden, score_kernel))
 
     def _hidden(self, inputs: Tensor, kernel: Tensor, *biases: Tensor) -> Tensor:
-        """The hidden layers `(batch, time, heads, hidden_dim)` of the heads in `kernel`."""
+        """Computes hidden layers `(batch, time, heads, hidden_dim)` of the heads in `kernel`."""
         hidden = ops.einsum("btd,hde->bthe", inputs, kernel)
         for bias in biases:
             hidden = hidden + bias
         return self.activation(hidden)
 
     def _head_logits(self, inputs: Tensor, *stacks: Tensor) -> Iterator[Tensor]:
-        """Yields the logits `(batch, time, dim or 1)` of each head in turn."""
+        """Yields the logits `(batch, time, dim or 1)` head by head."""
         heads = zip(*(ops.split(stack, self.num_heads) for stack in stacks), strict=True)
         for weights in heads:
             yield ops.squeeze(self._logits(inputs, *weights), 2)

@@ -10,7 +10,7 @@ from keras_attnpool._checks import ArgumentError, is_shape
 from keras_attnpool.layers._masked import MaskReader
 from keras_attnpool.ops._devices import torch_traces
 from keras_attnpool.ops._rows import rows_at_hand
-from keras_attnpool.ops.masking import check_dense, check_mask_values, zero_masked
+from keras_attnpool.ops.masking import _as_bool, check_dense, zero_masked
 from keras_attnpool.types import Shape, Tensor
 
 SENTENCES, DOCUMENTS = "sentences_", "documents"
@@ -43,15 +43,15 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
       arrays are numbered together, from 1.
 
     Masking: the integer id 0 is padding. If the words have a mask, from previous layers or from
-    `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and zero
-    gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the sentences
-    with a kept word. If the encoder has several outputs, the first output has this mask. In a
-    dictionary of outputs, this is the first by name.
+        `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and
+        zero gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the
+        sentences with a kept word. If the encoder has several outputs, the first output has this
+        mask. In a dictionary, the first output by name has it.
 
     Args:
-        encoder: A `keras.layers.Layer` or `keras.Model` from a batch of sentences `(rows, words[,
-            dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are passed
-            with `mask=`, so the encoder must then accept this argument.
+        encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,
+            words[, dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are
+            passed with `mask=`, so the encoder must then accept this argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
@@ -72,9 +72,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         The encoder's result. Its first axis is split into documents and sentences.
 
     Raises:
-        ValueError: If `encoder` is no Keras layer, if the inputs have another rank, if a dictionary
-            has no sentences or documents, or if a mask does not fit or holds other values than 0
-            and 1.
+        ValueError: If `encoder` is not a Keras layer, if the inputs have another rank, if a
+            dictionary has no sentences or no documents, or if the mask has a wrong shape or values
+            other than 0 and 1.
 
     Example:
 
@@ -121,7 +121,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             self.encoder.build(self._rows_shape(input_shape))
 
     def call(self, inputs: Any, mask: Any = None, training: bool | None = None) -> Any:
-        """Encodes every sentence; returns `(batch, sentences, ...)`."""
+        """Encodes every sentence to `(batch, sentences, ...)`."""
         groups = self._groups(inputs, mask)
         if isinstance(inputs, dict):
             places = _where_any_word(groups, ops.cast(inputs[DOCUMENTS], "int32"))
@@ -175,7 +175,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return cls(**{**config, "encoder": encoder})
 
     def _pairs(self, inputs: Any, mask: Any) -> list[tuple[Any, Any]]:
-        """The arrays of sentences, each with its mask or `None`."""
+        """Returns the arrays of sentences, each with its mask or `None`."""
         if not isinstance(inputs, dict):
             if isinstance(inputs, list) and any(hasattr(each, "shape") for each in inputs):
                 must = "have shape (batch, sentences, words[, dim]), or be a dictionary"
@@ -198,17 +198,14 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return [(inputs[name], masks.get(name)) for name in names]
 
     def _groups(self, inputs: Any, mask: Any) -> list[tuple[Tensor, Tensor | None]]:
-        """The arrays of sentences, each with its kept words or `None`."""
+        """Returns the arrays of sentences, each with its kept words or `None`."""
         packed = isinstance(inputs, dict)
         groups = []
         for words, words_mask in self._pairs(inputs, mask):
             check_dense(words, self.name)
             words = ops.convert_to_tensor(words)
-            kept = None
-            if words_mask is not None:
-                check_mask_values(words_mask, self.name, wait=False)
-                self._validate_mask_once(words_mask)
-                kept = ops.cast(words_mask, "bool")
+            kept = _as_bool(words_mask, self.name, kind="layer ")
+            self._validate_mask_once(words_mask)
             self._check(words.shape, kept, packed)
             axes = 3 - packed
             if _are_ids(words, axes):
@@ -224,7 +221,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         return groups
 
     def _encode(self, rows: Tensor, kept: Tensor | None) -> Any:
-        """The encoder's outputs for the sentences.
+        """Returns the encoder's outputs for the sentences.
 
         An empty sentence gets a single word, and its result is dropped. Without this word, an
         encoder that divides by the number of words would give NaN gradients for all sentences.
@@ -257,7 +254,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
             raise ArgumentError("mask", must, received, self)
 
     def _rows_shape(self, input_shape: Any) -> Shape:
-        """The shape of a batch of sentences."""
+        """Returns the shape of a batch of sentences."""
         if not isinstance(input_shape, dict):
             return (None, *input_shape[2:])
         shapes = [tuple(shape) for name, shape in input_shape.items() if name != DOCUMENTS]
@@ -265,7 +262,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
 
 def _are_ids(words: Tensor, word_axes: int) -> bool:
-    """Whether the last axes are ids of words or integer ids of characters, not features."""
+    """Returns whether the last axes are word ids or integer character ids, not features."""
     integers = keras.backend.standardize_dtype(words.dtype).startswith(("int", "uint"))
     return len(words.shape) == word_axes or integers
 
@@ -276,7 +273,7 @@ def _places_shape(input_shape: Any) -> Shape:
 
 
 def _where_any_word(groups: list[tuple[Tensor, Tensor | None]], places: Tensor) -> Tensor:
-    """The numbers of the packed sentences, 0 for sentences without a kept word."""
+    """Returns the numbers of the packed sentences, 0 for sentences without a kept word."""
     if all(kept is None for _, kept in groups):
         return places
     rows = [

@@ -15,20 +15,21 @@ from keras_attnpool.types import Shape, Tensor
 class LastPooling1D(GlobalPoolingBase):
     """Takes the last kept step of a sequence.
 
-    Padding may be at the end, in front or in holes.
+    Padding may be at the end, in front, or between kept steps.
 
     After a bidirectional layer, the last step holds a forward state that has read all steps, and a
     backward state that has read only this step. `bidirectional=True` takes the final state of both
     directions: the first half of the features at the last kept step, and the second half of the
     features at the first kept step.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
     Args:
-        bidirectional: Whether the features are forward states followed by as many backward states.
+        bidirectional: Whether the first half of the features are forward states, and the second
+            half are backward states.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
@@ -70,8 +71,7 @@ class LastPooling1D(GlobalPoolingBase):
     def __init__(
         self, *, bidirectional: bool = False, keepdims: bool = False, **kwargs: Any
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Fixes the feature dimension, which must be even for two directions."""

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import MultiHeadPoolingBase
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.ops._devices import affine
 from keras_attnpool.ops._vector_pooling import chunked_softmax_pooling
 from keras_attnpool.ops.masking import at_least_float32, zero_masked_rows
@@ -19,8 +19,8 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class LearnedQueryPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per learned query, by multi-head attention.
 
-    SigLIP (MAP head), CoCa and V-JEPA pool this way, and PMA pools sets this way. With inputs `x_t`
-    of one example, query `s_j`, and head `h` of size `d = key_dim`:
+    SigLIP (MAP head), CoCa, V-JEPA, and PMA (for sets) pool this way. With inputs `x_t` of one
+    example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
     2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`
@@ -32,17 +32,17 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     The queries do not depend on the sequence, so the same result needs no keys and values: `a_jh =
     softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t +
     b_v[h]`. The layer uses these formulas for few queries, because they take fewer multiplications.
-    For many queries it computes keys and values. Keys have no bias. It would add the same number to
-    all scores of a head, and the softmax would cancel it.
+    For many queries it computes keys and values. Keys have no bias, because a bias would add the
+    same number to all scores of a head, and the softmax would cancel this number.
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
     softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. Both options, together with `num_heads=M` and `use_bias=False`, give the
-    efficient probe of `M` queries. This probe has `dim^2 + M dim` weights.
+    [o_j1; ...; o_jH]`. The efficient probe of `M` queries has both options `False`, `num_heads=M`
+    and `use_bias=False`. It has `dim^2 + M dim` weights.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
@@ -70,7 +70,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the queries, the values, the output and the feedforward network have
@@ -105,7 +105,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -167,15 +167,14 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
         if self.feedforward_dim is None and not self.normalize_first:
             received = {"normalize_first": False, "feedforward_dim": None}
             must = "be True without `feedforward_dim`"
             raise ArgumentError("normalize_first", must, received, "LearnedQueryPooling")
         if self.residual and not self.key_projection:
             received = {"residual": True, "key_projection": False}
-            must = "be False without `key_projection`: each head has a query of its own"
+            must = "be False without `key_projection`: each head then has a separate query"
             raise ArgumentError("residual", must, received, "LearnedQueryPooling")
 
     def build(self, input_shape: Shape) -> None:
@@ -200,7 +199,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             self.key_kernel = self._add_kernel("key_kernel", (dim, width))
         else:
             # The queries are drawn as the rows of a matrix. Otherwise the initializer would treat
-            # their axis as that of a convolution.
+            # their axis as a convolution's axis.
             draw = self._clone_initializer(self.kernel_initializer)
             rows = (self.num_queries * self.num_heads, dim)
             self.queries = self._add_kernel(
@@ -227,17 +226,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
         self.feedforward_bias = self._add_bias("feedforward_bias", (dim,))
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         """Pools `(batch, time, dim)` to `(batch, num_queries * dim)`."""
         queries = at_least_float32(self.queries)
-        if self._in_chunks(with_scores):
-            vectors, weights = self._chunked_head_vectors(inputs, queries, mask), None
+        if call.in_chunks:
+            vectors, weights = self._chunked_head_vectors(inputs, queries, call.mask), None
         else:
             inputs = at_least_float32(inputs)
             logits = self._head_logits(inputs, queries)
-            weights, used = self._normalize_heads(logits, mask, training)
+            weights, used = self._normalize_heads(logits, call)
             vectors = self._head_vectors(inputs, used)
         # The rows have no batch axis: otherwise TensorFlow computes the gradient of the shared
         # kernel for each example first.
@@ -249,12 +246,12 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             vectors = vectors + queries
         if self.feedforward_dim is not None:
             vectors = self._feed_forward(vectors)
-        vectors = zero_masked_rows(vectors, mask)
-        self._penalize(self.vector_regularizer, vectors, mask)
+        vectors = zero_masked_rows(vectors, call.mask)
+        self._penalize(self.vector_regularizer, vectors, call)
         return self._merge_heads(vectors), weights
 
     def _folded_queries(self, queries: Tensor) -> Tensor:
-        """The kernel `(dim, queries * heads)` that computes scores from the inputs."""
+        """Returns the kernel `(dim, queries * heads)` that computes scores from the inputs."""
         if self.key_projection:
             kernel = ops.einsum(
                 "jhd,fhd->fjh", self._asked(queries), self._split_heads("key_kernel")
@@ -264,12 +261,12 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.transpose(ops.reshape(queries / math.sqrt(dim), (-1, dim)))
 
     def _asked(self, queries: Tensor) -> Tensor:
-        """The projected queries `(queries, heads, size)`."""
+        """Returns the projected queries `(queries, heads, size)`."""
         asked = affine(queries, self.query_kernel, self.query_bias) / math.sqrt(self._size)
         return ops.reshape(asked, (-1, self.num_heads, self._size))
 
     def _head_logits(self, inputs: Tensor, queries: Tensor) -> Tensor:
-        """The scores `(batch, queries, heads, time)`."""
+        """Computes the scores `(batch, queries, heads, time)`."""
         if self._folds or not self.key_projection:
             # The rows have no batch axis, as in `_compute_attention`. For an einsum JAX would
             # transpose the inputs.
@@ -281,7 +278,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("jhd,bthd->bjht", self._asked(queries), keys)
 
     def _head_vectors(self, inputs: Tensor, used: Tensor) -> Tensor:
-        """The heads' weighted sums of values, `(batch, queries, heads, size)`."""
+        """Computes the heads' weighted sums of values, `(batch, queries, heads, size)`."""
         if self._folds:
             sums = ops.einsum("bjht,btf->bjhf", used, inputs)
             # After dropout the sum of the weights may differ from 1.
@@ -292,7 +289,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return ops.einsum("bjht,bthd->bjhd", used, values)
 
     def _chunked_head_vectors(self, inputs: Tensor, queries: Tensor, mask: Any) -> Tensor:
-        """`_head_vectors`, one chunk of time after the other, without keys and values."""
+        """Computes `_head_vectors` chunk by chunk, without keys and values."""
         kernel = self._folded_queries(queries)
 
         def score(chunk: Tensor, kernel: Tensor) -> Tensor:
@@ -304,7 +301,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         )
 
     def _project(self, sums: Tensor, total: Any) -> Tensor:
-        """The heads' sums of values from the sums of inputs; `total` is the sum of the weights."""
+        """Computes the heads' sums of values from sums of inputs; `total` sums the weights."""
         # Each head has one product for the rows of all examples and queries.
         rows = ops.transpose(ops.reshape(sums, (-1, self.num_heads, sums.shape[-1])), (1, 0, 2))
         heads = ops.matmul(rows, ops.transpose(self._split_heads("value_kernel"), (1, 0, 2)))
@@ -312,17 +309,15 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         heads = ops.reshape(ops.transpose(heads, (1, 0, 2)), shape)
         return heads + total * self._split_heads("value_bias") if self.use_bias else heads
 
-    def _normalize_heads(
-        self, logits: Tensor, mask: Any, training: bool | None
-    ) -> tuple[Tensor, Tensor]:
-        """`_normalize` of logits `(batch, queries, heads, time)`."""
+    def _normalize_heads(self, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
+        """Does `_normalize` for logits `(batch, queries, heads, time)`."""
         shape = (-1, *logits.shape[1:3], ops.shape(logits)[3])
         flat = ops.reshape(logits, (-1, shape[1] * shape[2], shape[3]))
-        weights, used = self._normalize(flat, mask, training)
+        weights, used = self._normalize(flat, call)
         return ops.reshape(weights, shape), ops.reshape(used, shape)
 
     def _feed_forward(self, vectors: Tensor) -> Tensor:
-        """Step 5, for `(batch, queries, dim)`."""
+        """Applies step 5 to `(batch, queries, dim)`."""
         normed = layer_normalize(vectors, self.gamma, self.beta)
         rows = ops.cast(ops.reshape(normed, (-1, normed.shape[2])), self.compute_dtype)
         hidden = at_least_float32(self.hidden(rows))
@@ -333,7 +328,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return layer_normalize(normed + fed, self.output_gamma, self.output_beta)
 
     def _split_heads(self, name: str) -> Tensor:
-        """The weight of this name, in float32 at least, with an axis for the heads."""
+        """Returns the weight of this name, in float32 at least, with an axis for the heads."""
         weight = at_least_float32(getattr(self, name))
         return ops.reshape(weight, (*weight.shape[:-1], self.num_heads, self._size))
 

@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError, Validator, is_shape
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase, heads_first
 from keras_attnpool.ops.masking import at_least_float32, mean_of_zeroed, zero_masked_rows
 from keras_attnpool.ops.normalization import l2_normalize
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -36,9 +36,9 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     number. This option is our addition, and it is off by default. With `num_heads=1` the layer
     leaves out the l2 norm, because every score would become 1 or -1, without a gradient.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's m.
@@ -74,7 +74,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
             mask.
         context: Float tensor `(batch, context_dim)`, such as the mean of the word embeddings, as a
-            keyword argument. It is not allowed with `context="learned"`. Defaults to the
+            keyword argument. This argument is not allowed with `context="learned"`. Defaults to the
             constructor's `context`. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
@@ -93,7 +93,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
             known `dim`, if the context is not a float tensor `(batch, context_dim)`, or if the mask
-            has another shape or other values than 0 and 1.
+            has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -150,8 +150,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             bias_initializer = keras.initializers.RandomNormal(stddev=0.1)
         if hidden_initializer is None:
             hidden_initializer = keras.initializers.RandomNormal(stddev=0.1)
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), context=CONTEXT)
+        super().__init__(locals(), context=CONTEXT)
 
     def build(self, inputs_shape: Shape, context_shape: Shape | None = None) -> None:
         """Creates W, P, Q and the weights of the options."""
@@ -167,9 +166,10 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         if self.learn_scale:
             self.scale = self._add("scale", "scale", (self.num_heads,))
         if self.use_hidden:
-            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, self.hidden_initializer)
+            own = {"kernel_initializer": self._clone_initializer(self.hidden_initializer)}
+            self.hidden = self._hidden_dense(dim, "tanh", inputs_shape, **own)
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
@@ -185,7 +185,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         context = None if context is None else ops.convert_to_tensor(context)
         self._check_context(inputs.shape, context, mask)
         logits = heads_first(self._scores(inputs, context, mask))
-        vectors, weights = self._pool(inputs, logits, mask, training, return_attention_scores)
+        call = Call(mask, training, return_attention_scores)
+        vectors, weights = self._pool(inputs, logits, call)
         return self._output(self._merge_heads(vectors), weights, return_attention_scores)
 
     def compute_output_shape(
@@ -194,7 +195,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         """Returns `(batch, heads * dim)`, or `(batch, heads, dim)` with `flatten=False`."""
         return super().compute_output_shape(inputs_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         inputs: Tensor,
         mask: Tensor | None = None,
@@ -212,7 +213,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     def _check_context(
         self, inputs_shape: Shape, context: Tensor | None, mask: Tensor | None
     ) -> None:
-        """Raises an error if mask and context are mixed up."""
+        """Raises an error if mask and context are swapped."""
         if context is None:
             # `layer(x, context)` passes the context as the mask.
             floats = isinstance(mask, keras.KerasTensor) and mask.dtype.startswith("float")
@@ -252,7 +253,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
-        """Steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
+        """Computes steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
         tokens = at_least_float32(self.hidden(inputs) if self.use_hidden else inputs)
         query = ops.matmul(
             self._context(inputs, context, mask), at_least_float32(self.context_kernel)
@@ -274,7 +275,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         return scores
 
     def _context(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
-        """The context `(batch or 1, context_dim)`, zero for rows without a kept step."""
+        """Returns the context `(batch or 1, context_dim)`, zero for rows without a kept step."""
         if self.context == "learned":
             return ops.expand_dims(at_least_float32(self.context_vector), 0)
         if context is None:

@@ -16,8 +16,8 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
     `keras.layers.GlobalMaxPooling1D` ignores masks. If all kept values are negative, its maximum is
     the 0 of a padded step. In this layer a padded step is never the maximum.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
@@ -41,7 +41,7 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -60,8 +60,7 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
     """
 
     def __init__(self, *, keepdims: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         return max_of_zeroed(inputs, mask)

@@ -5,7 +5,7 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import AttentionPoolingBase
+from keras_attnpool.layers._attention import AttentionPoolingBase, Call
 from keras_attnpool.ops._devices import heads_together
 from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
@@ -21,13 +21,13 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     2. `p_t = softmax over time of e_t`, for each feature separately
     3. `output = sum_t p_t * u_t`, element by element
 
-    DiSAN calls this source2token attention. MPSAN also uses it. It is `GeneralizedPooling` with one
-    head and an ELU. `b_b` adds the same number to all steps, and the softmax cancels it. The layer
-    has `b_b` because the papers have it; its gradient is exactly 0.
+    DiSAN calls this source2token attention, and MPSAN uses it too. The layer equals
+    `GeneralizedPooling` with one head and an ELU. `b_b` adds the same number to all steps, and the
+    softmax cancels it. The layer has `b_b` because the papers have it; its gradient is exactly 0.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer. `None` is `dim`, as in the papers.
@@ -38,7 +38,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -69,7 +69,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -114,31 +114,24 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         dim = self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim or dim, dim, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        if call.in_chunks:
             features = (1, inputs.shape[2])
-            vectors, weights = self._pool_in_chunks(self._logits, inputs, mask, features), None
-            self._penalize(self.vector_regularizer, vectors, mask)
+            vectors, weights = self._pool_in_chunks(self._logits, inputs, call.mask, features), None
+            self._penalize(self.vector_regularizer, vectors, call)
         elif heads_together(inputs, 1, inputs.shape[2]):
             hidden = ops.expand_dims(at_least_float32(self.hidden(inputs)), 2)
             kernel = at_least_float32(self.score_kernel)[None]
-            vectors, weights = self._pool_per_feature_at_once(
-                inputs, hidden, kernel, mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature_at_once(inputs, hidden, kernel, call)
         else:
-            vectors, weights = self._pool_per_feature(
-                inputs, [self._logits(inputs)], mask, training, with_scores
-            )
+            vectors, weights = self._pool_per_feature(inputs, [self._logits(inputs)], call)
         output = ops.squeeze(vectors, 1)
         if self.use_bias:
             # The bias needs a gradient, although it is zero. Without a gradient, Keras warns that
@@ -148,7 +141,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         return output, scores
 
     def _logits(self, x: Tensor) -> Tensor:
-        """The scores `(..., dim)`, without the bias that the softmax cancels."""
+        """Computes the scores `(..., dim)`, without the bias that the softmax cancels."""
         return ops.matmul(at_least_float32(self.hidden(x)), at_least_float32(self.score_kernel))
 
     def _scores_shape(self, input_shape: Shape) -> Shape:

@@ -47,18 +47,18 @@ ENCODERS: dict[str, Maker] = {
 def get(identifier: LayerLike) -> keras.layers.Layer:
     """Retrieves a layer by its name, as `keras.optimizers.get` retrieves an optimizer.
 
-    The names of poolings are `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
+    These are the names of poolings: `"mean"`, `"max"`, `"last"`, `"first"`, `"statistics"`,
     `"generalized_mean"`, `"attention"`, `"gated_attention"`, `"learned_query"`,
     `"attentive_statistics"`, `"self_attention"`, `"lama"`, `"generalized"`, `"generalized_scalar"`,
-    `"multi_dim"`, `"target"` and `"sequential"`; the names of encoders are `"gru"`, `"lstm"`,
+    `"multi_dim"`, `"target"` and `"sequential"`. The names of encoders are `"gru"`, `"lstm"`,
     `"stacked_lstm"`, `"positions"` and `"conv_attention"`. A name may have hyphens instead of
     underscores.
 
     Args:
         identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
-            `keras.layers`. It may also be a configuration `{"class_name": a name, "config":
-            arguments}`, whose arguments replace the defaults of the name, or the result of
-            `keras.saving.serialize_keras_object` for a layer. A layer is returned unchanged.
+            `keras.layers`. A configuration `{"class_name": name, "config": arguments}` is also
+            allowed; its arguments replace the defaults of the name. The result of
+            `keras.saving.serialize_keras_object` is allowed too. A layer is returned unchanged.
 
     Returns:
         The layer.
@@ -124,7 +124,7 @@ def is_made(identifier: Any) -> bool:
 def resolve(
     identifier: Any, names: Mapping[str, Maker]
 ) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """The class or function for a name or a configuration, and the arguments for it.
+    """Returns the class or function for a name or configuration, and its arguments.
 
     Args:
         identifier: Identifier as in `get`, except a layer and a whole configuration.

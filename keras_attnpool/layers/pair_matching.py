@@ -1,4 +1,4 @@
-"""Joins two vectors to the features of the Generalized Pooling paper's pair classifier."""
+"""Joins two vectors to features for a pair classifier (Generalized Pooling)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -35,7 +35,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         The four parts, in this order, in the layer's compute dtype.
 
     Raises:
-        ValueError: Unless the call gets exactly two tensors `(batch, dim)` of one shape.
+        ValueError: If the call does not get two tensors `(batch, dim)` of one shape.
 
     Example:
 
@@ -70,7 +70,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         return ops.concatenate([a, b, distance, a * b], axis=-1)
 
     def compute_mask(self, inputs: Sequence[Tensor], mask: Any = None) -> None:
-        """Returns `None`: a vector has no time axis that a mask could belong to."""
+        """Returns `None`, because a vector has no time axis for a mask."""
         return None
 
     def compute_output_shape(self, input_shape: Sequence[Shape]) -> Shape:

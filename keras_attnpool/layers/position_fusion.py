@@ -1,5 +1,6 @@
 """Mixes several attentions and the tokens, feature by feature: the position fusion of MPSAN."""
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,9 +25,9 @@ class PositionFusion(FusionBase):
     The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
     whose attentions are zero still keeps its token.
 
-    Masking: `mask` is `(batch, time)`, True = keep, holes allowed. Without `mask=` the layer uses
-    the mask of the first argument, or else the mask of the second. Padded steps are exactly 0 in
-    output and weights, whatever values they hold. The output has the same mask.
+    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
+    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
+    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Args:
         dropout: Share of the tokens' features that is dropped in training before the weights are
@@ -57,8 +58,8 @@ class PositionFusion(FusionBase):
         mixture and its weights.
 
     Raises:
-        ValueError: If an argument is invalid, if there is no attention, if the tensors are not all
-            `(batch, time, dim)` of one shape, if the number of attentions changes after the first
+        ValueError: If an argument is invalid, if there is no attention, if the tensors do not have
+            one shape `(batch, time, dim)`, if the number of attentions changes after the first
             call, or if the mask is not `(batch, time)` of 0 and 1.
 
     Example:
@@ -99,12 +100,9 @@ class PositionFusion(FusionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
-    def build(  # type: ignore[override]
-        self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()
-    ) -> None:
+    def build(self, attentions_shape: Sequence[Shape] = (), tokens_shape: Shape = ()) -> None:
         """Creates W_P and b_P for the given number of sources."""
         self._check(attentions_shape, tokens_shape)
         dim = self._feature_dim(tokens_shape, "tokens")
@@ -112,7 +110,7 @@ class PositionFusion(FusionBase):
         self.kernel = self._add_kernel("kernel", (dim, size))
         self.bias = self._add_bias("bias", (size,))
 
-    def call(  # type: ignore[override]
+    def call(
         self,
         attentions: Sequence[Tensor],
         tokens: Tensor,
@@ -122,17 +120,14 @@ class PositionFusion(FusionBase):
         attentions_mask: Sequence[Tensor | None] | None = None,
         tokens_mask: Tensor | None = None,
     ) -> Any:
-        """Mixes `k + 1` tensors `(batch, time, dim)` to one."""
+        """Mixes `k + 1` tensors `(batch, time, dim)` into one."""
         self._check([tuple(a.shape) for a in attentions], tuple(tokens.shape))
         tokens, mask = self._mask_inputs(tokens, self._mask(mask, attentions_mask, tokens_mask))
         sources = [zero_masked(ops.cast(a, self.compute_dtype), mask) for a in attentions]
-        logits = self._product(self._apply_dropout(tokens, training), self.kernel, self.bias)
-        # This goes source by source, because a softmax over a middle axis is slow on some backends.
+        logits = self._dropped_product(tokens, training, self.kernel, self.bias)
+        # The softmax loops over sources, because over a middle axis it is slow on some backends.
         logits = ops.split(logits, len(sources) + 1, axis=-1)
-        highest = logits[0]
-        for other in logits[1:]:
-            highest = ops.maximum(highest, other)
-        highest = ops.stop_gradient(highest)
+        highest = ops.stop_gradient(functools.reduce(ops.maximum, logits))
         exps = [ops.exp(logit - highest) for logit in logits]
         total = sum(exps)
         # Every source is 0 at padded steps, and so is their mixture.
@@ -146,13 +141,11 @@ class PositionFusion(FusionBase):
         """Returns the mask of the attentions: the output has the same steps."""
         return self._mask(None, mask)
 
-    def compute_output_shape(  # type: ignore[override]
-        self, attentions_shape: Any, tokens_shape: Shape
-    ) -> Shape:
+    def compute_output_shape(self, attentions_shape: Any, tokens_shape: Shape) -> Shape:
         """Returns the shape of the tokens."""
         return tuple(tokens_shape)
 
-    def compute_output_spec(  # type: ignore[override]
+    def compute_output_spec(
         self,
         attentions: Sequence[Tensor],
         tokens: Tensor,

@@ -6,12 +6,11 @@ from typing import Any
 import keras
 from keras import ops
 
-from keras_attnpool.layers._attention import SequenceAttentionBase
+from keras_attnpool.layers._attention import Call, SequenceAttentionBase
 from keras_attnpool.ops._additive_attention import additive_attention, banded_attention
 from keras_attnpool.ops._devices import affine, pairs_together
-from keras_attnpool.ops.masking import at_least_float32
 from keras_attnpool.ops.positions import parse_positions
-from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
+from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Tensor
 
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
@@ -34,20 +33,21 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    A step that may attend to no kept step has a zero vector and zero weights. Examples are the
-    first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
-    With a faraway mask, time and memory grow with `m * time`. Otherwise they grow with `time^2`, or
-    with `time^2 * units` if each feature has a score.
+    A step without an allowed kept step has a zero vector and zero weights. Examples are the first
+    step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`. With
+    a faraway mask, time and memory grow with `m * time`. Otherwise time and memory grow with
+    `time^2`, or with `time^2 * units` if each feature has a score.
 
-    ELU, the default score activation, is linear for positive values. There `V h_j` adds the same
-    number to all scores of a step, and the softmax cancels it. This holds in the paper too.
+    ELU, the default score activation, is linear for positive values. For positive values, `V h_j`
+    therefore adds the same number to all scores of a step, and the softmax cancels it, as in the
+    paper.
 
     A hole in the mask counts as a position in distances.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. No step attends to a padded step. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
+    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
+    same mask.
 
     Args:
         units: Size of the output, the paper's d_h.
@@ -89,7 +89,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -135,17 +135,14 @@ class PositionalSelfAttention(SequenceAttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._relation = parse_positions(positions, type(self).__name__)
-        self._store_arguments(locals())
+        relation = parse_positions(positions, type(self).__name__)
+        super().__init__(locals())
+        self._relation = relation
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        values = at_least_float32(self.hidden(self._apply_dropout(inputs, training)))
-        hidden = self._apply_dropout(values, training)
-        # The terms are divided, and the bias is added, before the sums, because there are far more
-        # sums.
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        values = self._values(inputs, call)
+        hidden = self._apply_dropout(values, call.training)
+        # Division and bias come before the sums, because there are far more sums than terms.
         source = affine(hidden, self.source_kernel) / self.scale
         target = affine(hidden, self.target_kernel, self.score_bias) / self.scale
         offsets = self._relation.offsets
@@ -157,8 +154,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 self._score,
                 offsets,
                 self._relation.offset_penalties,
-                mask,
-                with_scores,
+                call.mask,
+                call.with_scores,
             )
         else:
             output, scores = additive_attention(
@@ -166,9 +163,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
                 target,
                 values,
                 self._score,
-                mask,
+                call.mask,
                 *self._relation.tables(values),
-                with_scores,
+                call.with_scores,
             )
         # The scores of one feature have no axis of features.
         if scores is not None and self.per_feature and self.units == 1:
@@ -178,8 +175,3 @@ class PositionalSelfAttention(SequenceAttentionBase):
     def _score(self, x: Tensor) -> Tensor:
         x = self.score_activation(x)
         return x * self.scale if self.rescale_scores else x
-
-    def _scores_shape(self, input_shape: Shape) -> Shape:
-        batch, time, _ = input_shape
-        shape = (batch, time, time)
-        return (*shape, self.units) if self.per_feature else shape

@@ -7,7 +7,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import Validator
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.layers.feature_wise_attention import FeatureWiseAttention
 from keras_attnpool.layers.token_wise_attention import MODES, TokenWiseAttention, known_length
 from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
@@ -26,26 +26,27 @@ ORDER = Validator(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class SequentialAttention(AttentionBase):
-    """Weights the features of an encoded sequence, and then its tokens, or in reverse order.
+    """Weights the features and the tokens of an encoded sequence, in either order.
 
     The layer applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The
     output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
     steps.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. Both parts use the
-    mask. Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
+    parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
 
     Args:
-        order: `("feature", "token")`, `("token", "feature")`, or a tuple of one of the two.
+        order: `("feature", "token")`, `("token", "feature")`, or only one of these names in a
+            tuple.
         reduction: Divisor of the sizes of both hidden layers, see `FeatureWiseAttention` and
             `TokenWiseAttention`.
         threshold: Number in [0, 1] that is subtracted from the weight of every feature, the paper's
             delta.
-        mode: Kind of the network of the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
+        mode: Kind of network in the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
             needs a known length.
         hidden_dim: Hidden units of the token-wise attention. `None` takes the default of `mode`.
-        pooled: Whether token-wise attention sums the steps, if it comes last.
-        dropout: Share of the weights of each part that is dropped in training, in [0, 1).
+        pooled: Whether the token-wise attention, as last part, sums the steps.
+        dropout: Share of each part's weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
@@ -72,9 +73,9 @@ class SequentialAttention(AttentionBase):
         `(batch, time)` holds the weights of the steps.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -111,10 +112,9 @@ class SequentialAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), mode=MODES, order=ORDER)
-        # The initializers of the kernels are cloned before those of the biases, so that no two
-        # parts share a seed.
+        super().__init__(locals(), mode=MODES, order=ORDER)
+        # Kernel initializers are cloned before bias initializers, so that no two parts share a
+        # seed.
         kernels = [self._clone_initializer(self.kernel_initializer) for _ in self.order]
         biases = [self._clone_initializer(self.bias_initializer) for _ in self.order]
         # This creates the states of the parts' dropout, named after the layer and the part.
@@ -131,21 +131,18 @@ class SequentialAttention(AttentionBase):
         return [getattr(self, f"parts_{index}") for index in range(len(self.order))]
 
     def build(self, input_shape: Shape) -> None:
-        """Builds the parts; both see the shape of the inputs."""
+        """Builds the parts for the shape of the inputs."""
         self._feature_dim(input_shape)
         if "token" in self.order and self.mode == "dense":
             known_length(self, input_shape)
         for part in self.parts:
             part.build(input_shape)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        self._check_length(inputs.shape)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         output, scores = inputs, {}
         for name, part in zip(self.order, self.parts, strict=True):
             # The output of a part is 0 at padding, so the next part does not mask it again.
-            output, scores[name] = part._compute_attention(output, mask, training, with_scores)
+            output, scores[name] = part._compute_attention(output, call)
             output = ops.cast(output, self.compute_dtype)
         return output, scores
 
@@ -163,29 +160,22 @@ class SequentialAttention(AttentionBase):
             for name, part in zip(self.order, self.parts, strict=True)
         }
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self._check_length(inputs.shape)
-        super()._check_mask(inputs, mask)
-
-    def _check_length(self, input_shape: Shape) -> None:
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
         for part in self.parts:
-            if isinstance(part, TokenWiseAttention):
-                part.check_length(input_shape, self)
+            part._check_steps(inputs, mask, self)
 
     def _part(
         self, index: int, kernel_initializer: Any, bias_initializer: Any
     ) -> FeatureWiseAttention | TokenWiseAttention:
         """Creates the layer for one place in the order, with separate initial values."""
-        common = {
-            "reduction": self.reduction,
-            "dropout": self.dropout,
-            "kernel_initializer": kernel_initializer,
-            "bias_initializer": bias_initializer,
-            **self._sublayer_kwargs(),
-            "seed": None if self.seed is None else (self.seed + index) % 2**31,
-            "dtype": self._inner_policy(),
-            "name": self.order[index],
-        }
+        common = self._sublayer_kwargs(
+            self.order[index],
+            reduction=self.reduction,
+            dropout=self.dropout,
+            kernel_initializer=kernel_initializer,
+            bias_initializer=bias_initializer,
+            seed=None if self.seed is None else (self.seed + index) % 2**31,
+        )
         if self.order[index] == "feature":
             return FeatureWiseAttention(threshold=self.threshold, **common)
         last = index == len(self.order) - 1

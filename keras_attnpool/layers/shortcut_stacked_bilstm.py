@@ -28,8 +28,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps do not change the states,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
     The output has the same mask. The backends' fast kernels read rows without a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
@@ -71,7 +71,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -122,8 +122,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), shortcut=SHORTCUTS)
+        super().__init__(locals(), shortcut=SHORTCUTS)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the LSTMs of both directions, layer after layer."""
@@ -135,7 +134,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         # come after the properties in the alphabet, so that files keep the properties' names.
         for direction in ("forward", "backward"):
             for n, d in enumerate(dims, 1):
-                setattr(self, f"{direction}_lstms_{n}", self._lstm(f"{direction}_{n}", d))
+                lstm = self._recurrent(keras.layers.LSTM, f"{direction}_{n}", d)
+                setattr(self, f"{direction}_lstms_{n}", lstm)
 
     @property
     def forward_lstms(self) -> list[keras.layers.LSTM]:
@@ -166,6 +166,3 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
                 read_forward = ops.concatenate([words, forward], axis=-1)
                 read_backward = ops.concatenate([words, backward], axis=-1)
         return forward, backward
-
-    def _lstm(self, name: str, dim: int) -> keras.layers.LSTM:
-        return self._recurrent(keras.layers.LSTM, name, dim, unit_forget_bias=self.unit_forget_bias)

@@ -19,8 +19,8 @@ class StatisticsPooling1D(GlobalPoolingBase):
     2. `sigma = sqrt(max(sum_t (h_t - mu)^2 / n, epsilon))`
     3. `output = [mu; sigma]`
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps never change the result,
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
     whatever values they hold. A row without a kept step gives a zero vector. The output has no
     mask.
 
@@ -46,7 +46,7 @@ class StatisticsPooling1D(GlobalPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -67,8 +67,7 @@ class StatisticsPooling1D(GlobalPoolingBase):
     """
 
     def __init__(self, *, epsilon: float = 1e-12, keepdims: bool = False, **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def _pool(self, inputs: Tensor, mask: Tensor | None) -> Tensor:
         return zero_masked_rows(statistics_of_zeroed(inputs, mask, self.epsilon), mask)

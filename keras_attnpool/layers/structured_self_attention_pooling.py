@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from keras_attnpool.layers._attention import MultiHeadPoolingBase, heads_first
+from keras_attnpool.layers._attention import Call, MultiHeadPoolingBase
 from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLike, Shape, Tensor
 
 
@@ -23,9 +23,9 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. It
-    comes from the layers before, or you pass `mask=`. Padded steps have weight exactly 0, whatever
-    values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
+    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
+    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's r.
@@ -40,7 +40,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.
             `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            They do not work with `dropout` or `attention_regularizer`, which need all weights at
+            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
             once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases. The paper has no
@@ -74,7 +74,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, or if the mask has another shape or other values than 0 and 1.
+            known `dim`, or if the mask has a wrong shape or values other than 0 and 1.
 
     Example:
 
@@ -119,22 +119,13 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals())
+        super().__init__(locals())
 
     def build(self, input_shape: Shape) -> None:
         """Creates the hidden layer and the scores' kernel."""
         self._feature_dim(input_shape)
         self._build_scores(input_shape, self.hidden_dim, self.num_heads, self.activation)
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        if self._in_chunks(with_scores):
-            features = (self.num_heads, 1)
-            vectors = self._pool_in_chunks(self._attention_logits, inputs, mask, features)
-            self._penalize(self.vector_regularizer, vectors, mask)
-            return self._merge_heads(vectors), None
-        logits = heads_first(self._attention_logits(inputs))
-        vectors, weights = self._pool(inputs, logits, mask, training, with_scores)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
+        vectors, weights = self._pool_scored(self._attention_logits, inputs, call, self.num_heads)
         return self._merge_heads(vectors), weights

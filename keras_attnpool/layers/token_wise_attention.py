@@ -6,7 +6,7 @@ import keras
 from keras import ops
 
 from keras_attnpool._checks import ArgumentError
-from keras_attnpool.layers._attention import AttentionBase
+from keras_attnpool.layers._attention import AttentionBase, Call
 from keras_attnpool.ops._steps import front_first, take_steps
 from keras_attnpool.ops.masking import (
     at_least_float32,
@@ -21,7 +21,7 @@ POINTWISE_UNITS = 8
 
 
 def known_length(owner: keras.layers.Layer, input_shape: Shape) -> int:
-    """The number of steps that the dense weights are made for.
+    """Returns the number of steps that the dense weights are made for.
 
     Raises:
         ValueError: If the number is unknown; the message names the layer `owner`.
@@ -46,15 +46,16 @@ class TokenWiseAttention(AttentionBase):
     1. `M = softmax over time of (ffn(max over dim of X) + ffn(mean over dim of X))`, `(time,)`
     2. `output = sum over t of M_t x_t`, or the steps `M_t x_t` with `pooled=False`
 
-    The paper's network is `mode="dense"`. It maps the `time` numbers of a text to `time` scores. So
-    each position has separate weights, and all texts must have the same known length. Positions
+    The paper's network is `mode="dense"`, which maps the `time` numbers of a text to `time` scores.
+    So each position has separate weights, and all texts must have the same known length. Positions
     count from the first kept step. `mode="pointwise"` maps the number of each step to its score, so
     texts may have any length.
 
-    Masking: the inputs' mask is `(batch, time)`, True = keep, holes allowed. The network reads 0 at
-    padded steps, and their weight is exactly 0. A row without a kept step gives zeros. The side of
-    the padding does not change the result. In pointwise mode the length of the padding does not
-    change it either. A pooled output has no mask. Weighted steps have the mask of the inputs.
+    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
+        network reads 0 at padded steps, and their weight is exactly 0. A row without a kept step
+        gives zeros. The side of the padding does not change the result. In pointwise mode its
+        length does not either. A pooled output has no mask. Weighted steps have the mask of the
+        inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
@@ -89,9 +90,9 @@ class TokenWiseAttention(AttentionBase):
         and the attention weights before dropout.
 
     Raises:
-        ValueError: For an invalid argument, inputs that are not `(batch, time, dim)` with a known
-            `dim`, in dense mode a length that is unknown or differs from that of the first call, or
-            a mask that is not `(batch, time)` of 0 and 1.
+        ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
+            known `dim`, if the length is unknown or changes in dense mode, or if the mask is not
+            `(batch, time)` of 0 and 1.
 
     Example:
 
@@ -130,8 +131,7 @@ class TokenWiseAttention(AttentionBase):
         seed: int | None = None,
         **kwargs: Any,
     ) -> None:
-        super().__init__(**kwargs)
-        self._store_arguments(locals(), mode=MODES)
+        super().__init__(locals(), mode=MODES)
 
     def build(self, input_shape: Shape) -> None:
         """Creates the two dense layers."""
@@ -142,20 +142,18 @@ class TokenWiseAttention(AttentionBase):
             hidden = max(1, size // self.reduction)
         self._build_scores((None, size), self.hidden_dim or hidden, size, "relu")
 
-    def _compute_attention(
-        self, inputs: Tensor, mask: Any, training: bool | None, with_scores: bool
-    ) -> Any:
-        self.check_length(inputs.shape, self)
+    def _compute_attention(self, inputs: Tensor, call: Call) -> Any:
         values = at_least_float32(inputs)
         pooled = highest_along(values, 2), ops.mean(values, axis=2)
-        if self.mode == "dense" and mask is not None:
-            order, back = front_first(mask)
+        if self.mode == "dense" and call.mask is not None:
+            order, back = front_first(call.mask)
             logits = take_steps(self._scores(*(take_steps(x, order) for x in pooled)), back)
         else:
             logits = self._scores(*pooled)
         # The steps of an empty row are zero with any gate.
-        weights = (masked_softmax if with_scores else masked_softmax_or_even)(logits, mask)
-        used = self._apply_dropout(weights, training)
+        softmax = masked_softmax if call.with_scores else masked_softmax_or_even
+        weights = softmax(logits, call.mask)
+        used = self._apply_dropout(weights, call.training)
         if self.pooled:
             # This is one matrix product, because a sum would write the weighted steps first.
             output = ops.squeeze(ops.matmul(ops.expand_dims(used, 1), values), 1)
@@ -171,30 +169,26 @@ class TokenWiseAttention(AttentionBase):
         """Returns `(batch, dim)`, or `(batch, time, dim)` with `pooled=False`."""
         return (input_shape[0], input_shape[2]) if self.pooled else tuple(input_shape)
 
-    def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
-        self.check_length(inputs.shape, self)
-        super()._check_mask(inputs, mask)
-
-    def check_length(self, input_shape: Shape, owner: keras.layers.Layer) -> None:
-        """Raises if dense weights exist for another length; the message names `owner`."""
+    def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
+        """Raises if dense weights exist for another length."""
         if self.mode == "pointwise" or not self.built:
             return
         expected = self.score_kernel.shape[1]
-        if input_shape[1] not in (None, expected):
+        if inputs.shape[1] not in (None, expected):
             raise ArgumentError(
                 "inputs",
                 f'have {expected} steps with mode="dense", as those that it was built for; pad or '
                 'cut them, or take mode="pointwise"',
-                f"shape {tuple(input_shape)}",
-                owner,
+                f"shape {tuple(inputs.shape)}",
+                owner or self,
             )
 
     def _scores(self, *pooled: Tensor) -> Tensor:
-        """The sum of the shared network's outputs for each `(batch, time)`, in float32 at least."""
+        """Adds the shared network's outputs for each `(batch, time)`, in float32 at least."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)
-        # These are rows, because TensorFlow cannot multiply every tensor of four axes with a kernel
+        # The inputs are rows, because TensorFlow cannot multiply all 4-axis tensors with a kernel
         # (docs/upstream/tensorflow-batch-matmul.md).
         scores = self._attention_logits(ops.reshape(both, (-1, 1)))
         return ops.sum(ops.reshape(scores, ops.shape(both)), axis=1)

@@ -1,4 +1,4 @@
-"""The steps of the models: token ids to embeddings, embeddings to states, vector to scores."""
+"""Parts of the models: from token ids to embeddings and states, and from a vector to scores."""
 
 from collections.abc import Callable
 from typing import Any
@@ -13,9 +13,9 @@ from keras_attnpool.types import ActivationLike, Tensor
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
-    """Calls an encoder with `training=False`, whatever `training` the model gets; not public.
+    """Calls an encoder with `training=False` in every call of the model; not public.
 
-    A functional model passes its `training` to every layer. It does so even if the layer was called
+    A functional model passes its own `training` to every layer, even to a layer that was called
     with another value when the model was built.
     """
 
@@ -29,7 +29,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
         return self.encoder(inputs, training=False)
 
     def compute_output_spec(self, inputs: Any) -> Any:
-        """Returns the symbolic output of the encoder, which may limit the length of its inputs."""
+        """Returns the symbolic output of the encoder, which may limit the length."""
         return self.encoder.compute_output_spec(inputs)
 
     def get_config(self) -> dict[str, Any]:
@@ -49,10 +49,11 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
-    """The boolean mask of an input of 0 and 1; raises for other values if they can be read.
+    """Turns an input of 0 and 1 into a boolean mask, and refuses other values that it can read.
 
-    Not public. Keras casts an input to its `dtype` before any layer sees it. A boolean input would
-    reverse an additive mask, in which 0 keeps and -1e9 pads. `source` is the input's name.
+    Not public. Keras casts an input to the input's `dtype` before any layer reads it. So a boolean
+    input would reverse an additive mask, which has 0 for kept steps and -1e9 for padding. `source`
+    is the input's name.
     """
 
     _has_looked = False
@@ -68,7 +69,7 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
         return keras.ops.cast(inputs, "bool")
 
     def _validate_mask_once(self, mask: Tensor) -> None:
-        """Checks the values; on an accelerator only the first eager call waits for them."""
+        """Checks the values; on an accelerator only the first eager call reads them."""
         try:
             if check_mask_values(mask, self.name, wait=not self._has_looked):
                 self._has_looked = True
@@ -81,10 +82,10 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
 
 
 def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor, Tensor]:
-    """Symbolic token ids `(batch, time)`, 0 = padding, and their embeddings `(batch, time, dim)`.
+    """Builds symbolic token ids `(batch, time)`, 0 = padding, and embeddings `(batch, time, dim)`.
 
-    `given` are the arguments of a builder. With `mask_zero` the embeddings have the Keras mask "id
-    is not 0".
+    `given` holds the arguments of a builder. With `mask_zero` the embeddings have the Keras mask
+    "id is not 0".
     """
     size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
     if matrix is not None:
@@ -99,15 +100,15 @@ def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor,
     )
     embedded = layer(tokens)
     if matrix is not None:
-        # The matrix is set after the build, so that it is not in the config.
+        # The matrix is assigned after the build, so that the config does not contain it.
         layer.set_weights([matrix])
     return tokens, embedded
 
 
 def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-    """`embed_tokens`, and the mask "id is not 0", for layers that read no Keras mask.
+    """Does `embed_tokens`, and returns the mask "id is not 0" for layers that read no Keras mask.
 
-    The embeddings are zeros at padding, whatever values row 0 of the matrix has.
+    The embeddings of padding are zeros, whatever values row 0 of the matrix has.
     """
     tokens, embedded = embed_tokens(given, mask_zero=False)
     mask = keras.ops.not_equal(tokens, 0)
@@ -115,9 +116,9 @@ def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def embed_words_and_characters(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """`embed_tokens`, joined to the output of a `CharacterEmbedding` of the words' characters.
+    """Joins the embeddings of `embed_tokens` and the output of a `CharacterEmbedding`.
 
-    The ids are those of the words, or `[words, characters]` if `num_characters` is given.
+    Returns the ids of the words, or `[words, characters]` with `num_characters`, and the vectors.
     """
     tokens, embedded = embed_tokens(given)
     if given["num_characters"] is None:
@@ -139,13 +140,13 @@ def documents(
     level: Callable[[Tensor, Tensor | None, str], Tensor],
     packed: int,
 ) -> tuple[Any, Tensor, Tensor | None]:
-    """Symbolic inputs of documents, the vectors of their sentences, and the sentences' mask.
+    """Builds the inputs of documents, the vectors of their sentences, and the sentences' mask.
 
     Args:
-        words: Ids, vectors and mask of a sentence's words. If the vectors have the mask, it is
-            `None`, and the sentences' mask is `None` as well.
-        level: Function from vectors and mask to one vector. Its last argument starts its layers'
-            names, so that all weights have different paths.
+        words: Ids, vectors and mask of a sentence's words. The mask is `None` if the vectors have a
+            Keras mask. The sentences' mask is then also `None`.
+        level: Function from vectors and mask to one vector. The last argument of `level` is the
+            prefix of the layers' names, so that all weights have different paths.
         packed: 0 for ids `(batch, sentences, words)`, or the number of arrays of sentences from
             `text.DocumentBatches`.
     """
@@ -163,9 +164,9 @@ def documents(
 def encode_tokens(
     backbone: keras.Model | int, sequence_length: int | None, trainable: bool
 ) -> tuple[Any, Tensor, Tensor | None]:
-    """Symbolic inputs of a token encoder, its states, and their mask.
+    """Builds the symbolic inputs of a token encoder, its states, and their mask.
 
-    The arguments are those of the builders. The mask is `None` if the states may have a Keras mask.
+    The arguments are those of the builders. The mask is `None` if the states have a Keras mask.
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")
@@ -191,7 +192,7 @@ def encode_tokens(
 
 
 def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
-    """The mask of a backbone's tokens, from its inputs; `None` if the states have a mask."""
+    """Returns the mask of a backbone's tokens; `None` if the states have a Keras mask."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
             return CheckedMask(name, name="mask")(inputs[name])
@@ -210,7 +211,7 @@ def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor 
 
 
 def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | None]:
-    """`encode_tokens` if the builder got a backbone, else `embed_and_mask`."""
+    """Calls `encode_tokens` if the builder got a backbone, else `embed_and_mask`."""
     size, backbone, matrix = (given[k] for k in ("vocabulary_size", "backbone", "embeddings"))
     if (size is None) == (backbone is None):
         must = "be given where there is no `backbone`, and be None where there is one"
@@ -226,7 +227,7 @@ def tokens_or_backbone(given: dict[str, Any]) -> tuple[Any, Tensor, Tensor | Non
 
 
 def _same_input(x: Tensor, sequence_length: int | None) -> Tensor:
-    """A symbolic input like `x`; a time axis gets the length `sequence_length`."""
+    """Creates a symbolic input like `x`; a time axis gets the length `sequence_length`."""
     shape = x.shape[1:]
     if shape and sequence_length:
         if shape[0] not in (None, sequence_length):
@@ -251,8 +252,8 @@ def classifier(
         inputs: Symbolic inputs.
         vector: Symbolic `(batch, dim)`.
         activation: Activation of the hidden layer.
-        shortcut: Whether another hidden layer comes first. The second hidden layer then reads the
-            vector and the first one's output, as in the generalized pooling paper.
+        shortcut: Whether there are two hidden layers. The second layer then reads the vector and
+            the output of the first layer, as in the generalized pooling paper.
         drops_vector: Whether the vector also gets dropout if a hidden layer follows.
     """
     units, dropout = given["hidden_units"], given["dropout"]
@@ -268,7 +269,7 @@ def classifier(
         vector = dense(units, activation=activation, name="classifier_hidden")(vector)
     if dropout:
         vector = drop(dropout, name="classifier_dropout")(vector)
-    # For the loss, the scores are float32 under mixed precision, and float64 under that policy.
+    # The loss needs float32 scores under mixed precision, and float64 scores under `float64`.
     outputs = dense(
         given["num_classes"],
         activation=given["classifier_activation"],
@@ -276,8 +277,8 @@ def classifier(
         name="classifier",
     )(vector)
     model = keras.Model(inputs, outputs, name=given["name"])
-    # Keras stores PyTorch's parameters by the paths of weights. If two weights had one path, the
-    # optimizer would never clear the gradients of one of them
+    # Keras stores PyTorch's parameters by the paths of weights. If two weights had the same path,
+    # the optimizer would never clear the gradients of one weight
     # (docs/upstream/keras-torch-one-path.md).
     paths = [weight.path for weight in model.weights]
     twice = sorted({path for path in paths if paths.count(path) > 1})
@@ -297,7 +298,7 @@ def pair_classifier(
     activation: ActivationLike = "relu",
     shortcut: bool = False,
 ) -> keras.Model:
-    """The model of two texts: one encoder, `inputs` to `vector`, reads both; they are matched."""
+    """Builds a model of two texts; one encoder, from `inputs` to `vector`, reads both."""
     encoder = keras.Model(inputs, vector, name="sentence_encoder")
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     each: list[Any] = pair
@@ -306,8 +307,8 @@ def pair_classifier(
             keras.Input((None, None), dtype="int32", name=f"characters_{side}") for side in "ab"
         ]
         each, pair = [list(both) for both in zip(pair, spelt, strict=True)], pair + spelt
-    # Both calls are in one model: on JAX, Keras forgets a layer's penalties when the layer is
-    # called again, unless one layer makes both calls (docs/upstream/keras-jax-penalty-twice.md).
+    # Both calls are in one inner model. On JAX, Keras forgets a layer's penalties at a second call,
+    # unless one layer makes both calls (docs/upstream/keras-jax-penalty-twice.md).
     sentences = keras.Model(pair, [encoder(sentence) for sentence in each], name="sentences")
     matched = PairMatching(name="matching")(sentences(pair))
     return classifier(given, pair, matched, activation, shortcut)

@@ -1,4 +1,4 @@
-"""Encoders and poolings between words and classifier, by name, and the masks that they get."""
+"""Encoders and poolings by name, and the masks that they get."""
 
 import inspect
 import warnings
@@ -23,7 +23,7 @@ BOTH_DIRECTIONS = (
     layers.ShortcutStackedBiLSTM,
     keras.layers.Bidirectional,
 )
-# Layers that keep the order of features, so that both directions' states stay halves.
+# Layers that keep the order of features, so that each direction keeps its half.
 IN_PLACE = (
     keras.layers.Dropout,
     keras.layers.SpatialDropout1D,
@@ -54,10 +54,9 @@ POSITIONS = (
 
 
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """Calls a layer with the mask, if a mask exists and the layer reads it.
+    """Calls a layer, with the mask if there is a mask and the layer reads it.
 
-    A layer of another package gets zeros at padding, and the mask under the argument name of its
-    call.
+    Layers of other packages get zeros at padding, and the mask under the name in their call.
     """
     if not isinstance(part, keras.layers.Layer):
         return part(x, mask)
@@ -77,19 +76,19 @@ def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def attends(part: Part) -> bool:
-    """Whether a part is called like keras.layers.MultiHeadAttention; here it is self-attention."""
+    """Whether a part is called like keras.layers.MultiHeadAttention, for self-attention."""
     call = part.call if isinstance(part, keras.layers.Layer) else part
     return {"value", "attention_mask"} <= set(inspect.signature(call).parameters)
 
 
 def _never_empty(mask: Tensor) -> Tensor:
-    """The mask with all steps of empty texts kept; other layers divide by the number of steps."""
+    """Keeps all steps of empty texts, because some layers divide by the number of kept steps."""
     ops = keras.ops
     return ops.logical_or(mask, ops.logical_not(ops.any(mask, axis=1, keepdims=True)))
 
 
 def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The states from an encoder, one per step, so that the mask still fits."""
+    """Returns an encoder's states, one per step, so that the mask fits them."""
     states = with_mask(part, x, mask)
     shape, steps = states.shape, x.shape[1] or 37
     if isinstance(part, keras.layers.Layer) and len(shape) == 3 and not attends(part):
@@ -98,15 +97,15 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
         must = "return sequences, (batch, time, dim), with as many steps as it is given"
         received = f"{part!r}, which returns the shape {states.shape} for {x.shape}"
         raise ArgumentError("encoder", must, received)
-    # Keras leaves these states in the order of reading; the mask needs them at their words.
+    # Keras returns these states in reading order. To fit the mask, they move to their words.
     backwards = isinstance(part, keras.layers.RNN) and part.go_backwards
     return keras.ops.flip(states, axis=1) if backwards else states
 
 
 def both_directions(part: Part, before: bool) -> bool:
-    """Whether states are forward states followed by as many backward states.
+    """Whether states are forward states followed by an equal number of backward states.
 
-    `before` is the answer for the inputs of the encoder `part`.
+    `before` tells whether this holds for the inputs of the encoder `part`.
     """
     if isinstance(part, BOTH_DIRECTIONS):
         return bool(part.merge_mode == "concat")
@@ -114,7 +113,7 @@ def both_directions(part: Part, before: bool) -> bool:
 
 
 def final_states(pooling: LayerLike) -> dict[str, Any]:
-    """The argument that makes "last" take both final states, unless the config sets it."""
+    """Returns the argument for "last" to take both final states, unless the config sets it."""
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)
@@ -123,7 +122,7 @@ def final_states(pooling: LayerLike) -> dict[str, Any]:
 
 
 def pool(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """The vector that a pooling computes from the kept steps."""
+    """Returns the vector that a pooling computes from the kept steps."""
     if isinstance(part, keras.layers.Layer) and mask is not None:
         parameters = inspect.signature(part.call).parameters
         if "mask" not in parameters and "padding_mask" not in parameters:
@@ -149,7 +148,7 @@ def unchanged(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def directional(layer: Any, *, prefix: str = "", **config: Any) -> Part:
-    """Attention of both directions, side by side."""
+    """Concatenates the attention of both directions."""
 
     def call(x: Tensor, mask: Tensor | None) -> Tensor:
         both = [
@@ -168,7 +167,7 @@ def positional(
     prefix: str = "",
     **config: Any,
 ) -> Part:
-    """MPSAN's self-attentions under several positional masks, and their fusion."""
+    """Applies MPSAN's self-attentions with several positional masks, and fuses the results."""
     shared = {key: config[key] for key in ("dropout", "kernel_regularizer") if key in config}
 
     def call(x: Tensor, mask: Tensor | None) -> Tensor:
@@ -201,10 +200,10 @@ def positional(
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class WindowConv1D(keras.layers.Conv1D):  # type: ignore[misc]
-    """`keras.layers.Conv1D` that also accepts a batch without rows on TensorFlow; not public."""
+    """A `keras.layers.Conv1D` that accepts an empty batch on TensorFlow; not public."""
 
     def call(self, inputs: Tensor) -> Tensor:
-        """Convolves `(batch, time, dim)`: `(batch, time, filters)`."""
+        """Convolves `(batch, time, dim)` to `(batch, time, filters)`."""
         return empty_batch_safe(super().call, inputs)
 
 
@@ -216,14 +215,14 @@ def window(filters: int, size: int, name: str) -> keras.layers.Layer:
 
 
 def joined(tensors: Sequence[Tensor], name: str) -> Tensor:
-    """The tensors side by side."""
+    """Concatenates the tensors."""
     return keras.layers.Concatenate(name=name)(tensors) if len(tensors) > 1 else tensors[0]
 
 
 def convolutions(
     *, filters: int = 100, kernel_sizes: Sequence[int] = (3, 4, 5), prefix: str = ""
 ) -> Part:
-    """TextCNN's windows of several widths around each step, side by side."""
+    """Concatenates TextCNN's convolutions of several widths."""
 
     def call(x: Tensor, mask: Tensor | None) -> Tensor:
         x = x if mask is None else zero_masked(x, mask)
@@ -234,14 +233,14 @@ def convolutions(
 
 
 def plain_pooling(name: str) -> keras.layers.Layer:
-    """The pooling "max", "mean" or "last" of states of both directions, named "pooling"."""
+    """Makes the pooling "max", "mean" or "last" for states of both directions, named "pooling"."""
     options = {"bidirectional": True} if name == "last" else {}
     return layers.get({"class_name": name, "config": {**options, "name": "pooling"}})
 
 
 # -- names -----------------------------------------------------------------------------------------
 
-# The layer, or the function that makes a part, and the sizes that belong to a name.
+# The layer, or the function that makes a part, and the sizes for each name.
 ENCODERS: dict[str, Maker] = {
     "none": (lambda prefix: unchanged, {}),
     **names.ENCODERS,
@@ -256,11 +255,11 @@ POOLINGS: dict[str, Maker] = names.POOLINGS
 def made(
     argument: str, identifier: LayerLike, name: str, options: dict[str, Any] | None = None
 ) -> Part:
-    """The part that a name, a configuration or an instance stands for.
+    """Returns the part that a name, a configuration or an instance stands for.
 
     `argument` is `"encoder"` or `"pooling"`, and `identifier` is the user's value for it. `name` is
-    the name of the layer, or the start of its layers' names. `options` are more arguments for names
-    and configurations; an instance ignores them.
+    the name of the layer, or the prefix of its layers' names. `options` are further arguments for
+    names and configurations. An instance ignores these options.
     """
     options = options or {}
     accepted: Mapping[str, inspect.Parameter]

@@ -1,4 +1,4 @@
-"""Attention-based BiLSTM: the baseline RBA of SAM's paper."""
+"""Attention-based BiLSTM, the baseline RBA in SAM's paper."""
 
 import keras
 import numpy as np
@@ -29,15 +29,15 @@ def AttentionBiLSTM(
     classifier_activation: ActivationLike = "softmax",
     name: str = "attention_bilstm",
 ) -> keras.Model:
-    """Builds the attention-based BiLSTM: states of both directions, attention with tanh, softmax.
+    """Builds the attention-based BiLSTM: BiLSTMs, attention with tanh, and a softmax classifier.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
-        merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do; `"concat"`
-            joins them.
+        merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do. `"concat"`
+            concatenates these states.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of BiLSTMs (Zhou et al.: 1; SAM's paper: 2).
+        num_layers: Number of BiLSTMs. Zhou et al. use 1, and SAM's paper uses 2.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.

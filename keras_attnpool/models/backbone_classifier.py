@@ -1,4 +1,4 @@
-"""Any pooling layer on any token encoder."""
+"""A classifier with any pooling layer on any token encoder."""
 
 import inspect
 from collections.abc import Sequence
@@ -41,15 +41,15 @@ def BackboneClassifier(
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from `(batch, time,
             dim)` to a vector, such as any pooling layer of this package.
         encoder: A layer from `(batch, time, dim)` to `(batch, time, other dim)` between backbone
-            and pooling, or a list of layers. Layers with a mask argument get the mask; the others
-            read zeros at padded steps.
-        sequence_length: Number of steps of every text, for layers that must know it.
+            and pooling, or a list of such layers. Layers with a mask argument get the mask. Other
+            layers read zeros at padded steps.
+        sequence_length: Number of steps of every text, for layers that need a known length.
         trainable_backbone: Whether the backbone is fine-tuned. The builder sets
             `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
             frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
-            a share of the pooled vector.
+        dropout: Share of the hidden layer that is dropped in training, or of the pooled vector if
+            there is none.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
@@ -76,5 +76,5 @@ def BackboneClassifier(
     assert model.output_shape == (None, 3)
     ```
     """
-    # The arguments are already checked, so an error inside names this builder.
+    # The arguments are already checked, so an error of an inner builder names this builder.
     return inspect.unwrap(TextClassifier)(None, **locals())

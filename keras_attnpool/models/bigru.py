@@ -30,8 +30,8 @@ def BiGRU(
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        pooling: `"max"` (as in the paper), `"mean"` or `"last"`. `"last"` joins the forward state
-            at the last kept token and the backward state at the first.
+        pooling: `"max"` (as in the paper), `"mean"` or `"last"`. `"last"` concatenates the forward
+            state at the last kept token and the backward state at the first kept token.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.

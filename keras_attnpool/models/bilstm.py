@@ -21,7 +21,7 @@ POOLINGS = ("max", "mean", "last", "self_attention", "multi_dim")
 
 
 def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
-    """Inputs, and the states of stacked BiLSTMs over words and, if given, their characters."""
+    """Builds inputs, and stacked BiLSTMs over words and, if given, characters."""
     inputs, x = embed_words_and_characters(given)
     if given["embedding_dropout"]:
         x = keras.layers.Dropout(given["embedding_dropout"], name="embedding_dropout")(x)
@@ -32,14 +32,14 @@ def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
 
 
 def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
-    """The layer for a name of `POOLINGS`, named "pooling".
+    """Returns the layer for a name of `POOLINGS`, named "pooling".
 
     Args:
         given: The arguments of a builder.
         **unused: Arguments that this layer does not use, with their default values.
 
     Raises:
-        ValueError: For a changed argument that the layer does not use.
+        ValueError: If an argument that the layer does not use was changed.
     """
     pooling, penalty = given["pooling"], given["attention_regularizer"]
     if pooling != "self_attention":
@@ -84,15 +84,15 @@ def BiLSTM(
 ) -> keras.Model:
     """Builds the BiLSTM baseline: embeddings, stacked BiLSTMs, plain pooling, MLP with shortcut.
 
-    It differs from `GeneralizedPoolingClassifier` only in the pooling.
+    The model differs from `GeneralizedPoolingClassifier` only in the pooling.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        pooling: `"max"`, `"mean"`, `"last"` (the forward state at the last kept token and the
-            backward state at the first), `"self_attention"` (Lin et al.) or `"multi_dim"`
-            (`MultiDimAttentionPooling`, the Bi-LSTM self-attention that DiSAN and MPSAN compare
-            with).
+        pooling: `"max"`, `"mean"`, `"last"`, `"self_attention"` or `"multi_dim"`. `"last"`
+            concatenates the forward state at the last kept token and the backward state at the
+            first kept token. `"self_attention"` is that of Lin et al. `"multi_dim"` is
+            `MultiDimAttentionPooling`: the Bi-LSTM baseline of DiSAN and MPSAN.
         num_heads: Heads of `"self_attention"`.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
         embedding_dim: Size of the embeddings when no matrix is given.

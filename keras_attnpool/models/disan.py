@@ -1,4 +1,4 @@
-"""DiSAN and Bi-BloSAN: directional self-attention of both directions, whole or in blocks."""
+"""DiSAN and Bi-BloSAN: self-attention of both directions over the whole text or in blocks."""
 
 from typing import Any
 
@@ -166,7 +166,7 @@ def BiBloSAN(
 
 
 def _bidirectional(given: dict[str, Any], attention: Any, **sizes: Any) -> keras.Model:
-    """The model from a builder's arguments: attention of both directions, pooling, classifier."""
+    """Builds the model: attention of both directions, pooling, classifier."""
     inputs, x, mask = tokens_or_backbone(given)
     shared = {name: given[name] for name in ("activation", "kernel_regularizer")}
     sizes |= {"units": given["units"], "dropout": given["dropout"], **shared}

@@ -1,4 +1,4 @@
-"""Generalized pooling: stacked BiLSTMs pooled by vectors of attention, for texts and for pairs."""
+"""Stacked BiLSTMs with generalized pooling, for texts and for pairs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -66,9 +66,9 @@ def GeneralizedPoolingClassifier(
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
         embedding_dropout: Share of the embeddings that is dropped in training. The released code
-            has 0.5; the paper does not mention it.
+            has 0.5, and the paper does not mention this dropout.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
+        num_layers: Number of stacked BiLSTMs. The paper has 1 for texts and 3 for pairs.
         shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
         attention_dropout: Share of the attention weights that is dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
@@ -140,21 +140,21 @@ def GeneralizedPoolingPair(
 ) -> keras.Model:
     """Builds the sentence-pair model: one encoder for both sentences, matching, MLP.
 
-    Both sentences go through the same encoder (word embeddings, stacked BiLSTMs, pooling);
-    `PairMatching` joins their vectors. The encoder is an inner model,
+    The same encoder (word embeddings, stacked BiLSTMs, pooling) reads both sentences.
+    `PairMatching` joins the sentences' vectors. The encoder is an inner model,
     `model.get_layer("sentences").get_layer("sentence_encoder")`.
 
     - Entailment: `num_classes=3`, with cross-entropy as the loss.
-    - Graded relatedness on a scale 1 to K: `num_classes=K`, with the KL divergence as the loss. The
-      targets are `ops.score_distribution(scores, K)`, and the prediction is
+    - Graded relatedness on a scale from 1 to K: `num_classes=K`, with the KL divergence as the
+      loss. The targets are `ops.score_distribution(scores, K)`, and the prediction is
       `ops.expected_score(probabilities)`.
 
     The sizes of the paper's SNLI model are `lstm_units=600, hidden_dim=600, hidden_units=600`.
-    Penalties count once per sentence.
+    Penalties are added for each of the two sentences.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
-        num_classes: Number of classes, or of points on the scale.
+        num_classes: Number of classes, or number of points of the scale.
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
@@ -163,8 +163,8 @@ def GeneralizedPoolingPair(
             share one weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the word embeddings are trained. For pairs the paper does not
-            train them.
+        trainable_embeddings: Whether the word embeddings are trained. The paper does not train them
+            for pairs.
         num_characters: Number of character ids, including padding. With a number, the
             output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
             the words.
@@ -172,9 +172,9 @@ def GeneralizedPoolingPair(
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
         embedding_dropout: Share of the embeddings that is dropped in training. The released code
-            has 0.5; the paper does not mention it.
+            has 0.5, and the paper does not mention this dropout.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of stacked BiLSTMs; the paper has 1 for texts, 3 for pairs.
+        num_layers: Number of stacked BiLSTMs. The paper has 1 for texts and 3 for pairs.
         shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
         attention_dropout: Share of the attention weights that is dropped in training.
         kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
@@ -186,10 +186,11 @@ def GeneralizedPoolingPair(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from the list of the two sentences' int32 ids `(batch, time)`, 0
-        = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
-        With `num_characters` two inputs `(batch, time, word length)` follow, `"characters_a"` and
-        `"characters_b"`. The sentences of a pair may differ in length. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        are a list of two arrays of int32 ids `(batch, time)`, 0 = padding, named `"tokens_a"` and
+        `"tokens_b"`. With `num_characters` the list also has `"characters_a"` and `"characters_b"`
+        `(batch, time, word length)`. The sentences of a pair may differ in length. The model is not
+        compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

@@ -33,23 +33,23 @@ def HAN(
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         gru_units: Units of the GRUs per direction.
-        hidden_dim: Hidden units of the attentions. HCAN's paper has 200, HAN's paper 100.
+        hidden_dim: Hidden units of the attentions. HCAN's paper has 200, and HAN's paper has 100.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
             `packed` changes neither the weights nor their names.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Dropout of the GRUs' states, as in the official code of HCAN's paper.
+        dropout: Share of the GRUs' states that is dropped in training, as in HCAN's official code.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Its inputs are int32
-        ids `(batch, sentences, words)`, 0 = padding, or if packed a dictionary of `"sentences_0"`
-        `(rows, words)` ... and `"documents"` `(batch, sentences)`. For `keras_attnpool.analysis`
-        the attention over sentences is named `pooling`, and the attention over words
-        `sentences/word_pooling`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        are int32 ids `(batch, sentences, words)`, 0 = padding. With `packed` its inputs are a
+        dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. In
+        `keras_attnpool.analysis` the attention over sentences has the path `pooling`, and the
+        attention over words has the path `sentences/word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

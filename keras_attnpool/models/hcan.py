@@ -48,20 +48,20 @@ def HCAN(
     two. `pooling="max"` takes the maximum instead of the target attention.
 
     Padding never changes a result, and rows may differ in length. An eager call skips sentences
-    without words, and packed batches save most of the padding on every backend; see
+    without words. Packed batches save most of the padding on every backend, see
     `keras_attnpool.layers.HierarchicalEncoder`.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        hierarchical: Whether a text is read as sentences of words.
-        parallel: Whether each self-attention is the product of two.
+        hierarchical: Whether a text is divided into sentences.
+        parallel: Whether each self-attention is the product of two attentions.
         pooling: `"target"` or `"max"`.
-        value_conv: Whether the values of the target attention are convolved. With `False`, as in
-            the official code, they are the outputs of the self-attention.
+        value_conv: Whether the values of the target attention are convolved. With `False` the
+            values are the outputs of the self-attention, as in the official code.
         num_heads: Number of attention heads.
         filters: Size of queries, keys, values and of the vectors of sentences and texts.
-        kernel_size: Words or sentences that a window spans.
+        kernel_size: Number of words or sentences of a window.
         max_words: Number of learned positions of words: the largest length of a sentence, or of a
             text with `hierarchical=False`. A longer input raises an error.
         max_sentences: Number of learned positions of sentences. A text with more sentences raises
@@ -71,20 +71,20 @@ def HCAN(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        dropout: Dropout of the attention weights, and of the words and sentences after their
-            positions are added.
+        dropout: Dropout of the attention weights, and of the vectors of words and sentences after
+            the positions are added.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         classifier_dropout: Dropout of the classifier's input. The official code has 0.1.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` to float32 scores `(batch, num_classes)`. Its inputs are int32
-        ids, 0 = padding: `(batch, sentences, words)`, or `(batch, time)` with `hierarchical=False`,
-        or if packed a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch,
-        sentences)`. For `keras_attnpool.analysis` the layers are named `attention` and `pooling`,
-        and the layers of the words `sentences/word_attention` and `sentences/word_pooling`. The
-        model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        are int32 ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with
+        `hierarchical=False`. With `packed` its inputs are a dictionary of `"sentences_0"` `(rows,
+        words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the layers
+        have the paths `attention` and `pooling`, and the word layers have the paths
+        `sentences/word_attention` and `sentences/word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

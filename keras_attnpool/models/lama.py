@@ -47,10 +47,12 @@ def LAMA(
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        num_heads: Number of attention heads, the paper's m. In its figure 5, 15 heads are best.
+        num_heads: Number of attention heads, the paper's m. In figure 5 of the paper, 15 heads are
+            best.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: The vector that queries the tokens: `"embeddings"`, the mean of the text's word
-            embeddings; `"mean"`, the mean of the encoder's states; `"learned"`, one learned vector.
+        context: The context vector of the attention. `"embeddings"` is the mean of the text's word
+            embeddings, `"mean"` is the mean of the encoder's states, and `"learned"` is one learned
+            vector.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -141,15 +143,17 @@ def LAMAEncoder(
 ) -> keras.Model:
     """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
 
-    The model ignores word order. It is faster than `LAMA`: its cost grows linearly with the length
-    of the text, and all steps are computed in parallel.
+    The model ignores word order. It is faster than `LAMA`, because all steps are computed in
+    parallel. The cost is linear in the length of the text.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        num_heads: Number of attention heads, the paper's m. In its figure 5, 15 heads are best.
+        num_heads: Number of attention heads, the paper's m. In figure 5 of the paper, 15 heads are
+            best.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: `"embeddings"` or `"mean"`, which are the same here, or `"learned"`.
+        context: `"embeddings"`, `"mean"` or `"learned"`. `"embeddings"` and `"mean"` are equal in
+            this model.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.

@@ -1,4 +1,4 @@
-"""MPSAN: self-attentions under several positional masks, fused and pooled; for texts and pairs."""
+"""MPSAN: a fusion of self-attentions with different position masks, for texts and pairs."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -54,15 +54,16 @@ def MPSAN(
 ) -> keras.Model:
     """Builds MPSAN: embeddings, positional self-attentions, fusion, multi-dimensional attention.
 
-    The arguments give every row of the paper's tables 2 to 5. Here `bw` stands for `("earlier",)`,
-    `fw` for `("later",)`, `fa2` for `("faraway_2",)` and `fa3` for `("faraway_3",)`; `+sd` adds
+    The arguments give every row of the paper's tables 2 to 5. In this list, `bw` is `("earlier",)`,
+    `fw` is `("later",)`, `fa2` is `("faraway_2",)`, and `fa3` is `("faraway_3",)`. `+sd` adds
     `"scaled_distance"`, and `+d` adds `"distance"`:
 
     - table 2 numbers its models 0 to 6. Their `positions` are `()`, `(bw, fw)`, `(bw+sd, fw+sd)`,
       `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and
       `(fa2, fa3, bw+d, fw+d)`. The default is MPSAN.
-    - table 3: `fusion="gate"` is DiSAN's fusion gate for each attention, side by side.
-    - table 4: `per_feature=True` scores each feature.
+    - table 3: `fusion="gate"` applies DiSAN's fusion gate to each attention and concatenates the
+      results.
+    - table 4: `per_feature=True` computes a separate score for each feature.
     - table 5: `fusion=None` takes the mean of the attentions. `positions=()` leaves out the
       attentions and the fusion. `positions=()` with `pooling="mean"` has no attention at all.
 
@@ -84,17 +85,17 @@ def MPSAN(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the input features of each kernel that is dropped in training: of the
-            attentions, the fusion and the classifier. (The paper's code keeps 0.7.)
+        dropout: Share of each kernel's input features that is dropped in training, in the
+            attentions, the fusion and the classifier. The paper's code keeps 0.7 of these features.
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling. The paper has
-            an L2 of 1e-7.
+            an L2 penalty of 1e-7.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, to float32 scores
-        `(batch, num_classes)`. The layers are named `attention_0` ..., `fusion` (or `fusion_0` ...
-        for gates) and `pooling`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
+        scores `(batch, num_classes)`. The layers have the names `attention_0`, `attention_1` ...,
+        `fusion` (or `fusion_0` ... for gates) and `pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
@@ -150,7 +151,7 @@ def MPSANPair(
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
-        num_classes: Number of points on the scale, or of classes.
+        num_classes: Number of points of the scale, or number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
         per_feature: Whether each feature has separate attention weights. Otherwise all features
@@ -160,17 +161,17 @@ def MPSANPair(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: The same as in `MPSAN`, but the input of the classifier gets no dropout. The
-            paper's 0.55 for this task is the share of features that its code keeps.
-        kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling; the paper has
-            an L2 of 5e-4 for this task.
+        dropout: The same as in `MPSAN`, but the input of the classifier has no dropout. The paper's
+            0.55 for this task is the share of features that its code keeps.
+        kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling. The paper has
+            an L2 penalty of 5e-4 for this task.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from the list of int32 ids `[(batch, time_a), (batch, time_b)]`,
-        0 = padding, named `"tokens_a"` and `"tokens_b"`, to float32 scores `(batch, num_classes)`.
-        The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        are a list of two arrays of int32 ids, `(batch, time_a)` and `(batch, time_b)`, 0 = padding,
+        named `"tokens_a"` and `"tokens_b"`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

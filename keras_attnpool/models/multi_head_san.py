@@ -1,4 +1,4 @@
-"""Multi-head self-attention pooled by source2token attention: a baseline of MPSAN and DiSAN."""
+"""Multi-head self-attention with source2token pooling, a baseline of MPSAN and DiSAN."""
 
 import keras
 import numpy as np
@@ -25,12 +25,12 @@ def MultiHeadSAN(
     classifier_activation: ActivationLike = "softmax",
     name: str = "multi_head_san",
 ) -> keras.Model:
-    """Builds the multi-head baseline: embeddings + sinusoidal positions, multi-head attention.
+    """Builds the multi-head baseline: embeddings with sinusoidal positions, multi-head attention.
 
-    The attention is `keras.layers.MultiHeadAttention`. `MultiDimAttentionPooling` makes one vector
-    of its output. Without positions the model would ignore word order. The positions come from
-    KerasHub, so building and loading this model needs `keras-hub`. Positions count from the first
-    kept step.
+    The attention is `keras.layers.MultiHeadAttention`, and the pooling is
+    `MultiDimAttentionPooling`. Without positions the model would ignore word order. The position
+    layer is from KerasHub, so building and loading this model needs `keras-hub`. Positions count
+    from the first kept step.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
@@ -52,7 +52,7 @@ def MultiHeadSAN(
 
     Raises:
         ImportError: If `keras-hub` is not installed.
-        ValueError: For an argument that does not fit.
+        ValueError: If an argument is invalid.
 
     Example:
 
@@ -77,7 +77,7 @@ def MultiHeadSAN(
     tokens, embedded, mask = embed_and_mask(locals())
     kept, ops = keras.ops.cast(mask, "int32"), keras.ops
     before = ops.sum(ops.cast(ops.equal(ops.cumsum(kept, axis=1), 0), "int32"), 1, keepdims=True)
-    # Padded steps in front get position 0; nothing reads their vectors.
+    # Padded steps in front get position 0. Their vectors are never read.
     place = ops.maximum(ops.cumsum(ops.ones_like(kept), axis=1) - 1 - before, 0)
     place = ops.cast(place, embedded.dtype)
     x = embedded + SinePositionEncoding(name="positions")(embedded, positions=place)

@@ -1,4 +1,4 @@
-"""SAM: feature-wise and token-wise attention behind a token encoder."""
+"""SAM: feature-wise and token-wise attention over the states of a token encoder."""
 
 from collections.abc import Sequence
 
@@ -37,7 +37,7 @@ def SAM(
     classifier_activation: ActivationLike = "softmax",
     name: str = "sam",
 ) -> keras.Model:
-    """Builds SAM: a language model, BiLSTMs, attention to features and tokens, a classifier.
+    """Builds SAM: a language model, BiLSTMs, feature-wise and token-wise attention, a classifier.
 
     Args:
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
@@ -47,16 +47,16 @@ def SAM(
             if the model has a single integer input. For other inputs the Keras mask of the states
             is used.
         num_classes: Number of classes.
-        order: The parts of `SequentialAttention`. If the last part does not sum the tokens, the
-            vector is their mean, or their sum if the tokens were weighed before the features. An
-            empty order gives the mean of the BiLSTM's states, which is the paper's RB.
-        threshold: The paper's delta. It is subtracted from the weight of every feature.
-        mode: `"dense"`, as in the paper, needs `sequence_length`; `"pointwise"` takes texts of any
-            length.
-        reduction: Divisor of the sizes of the hidden layers.
+        order: The parts of `SequentialAttention`. With `("token", "feature")` the text's vector is
+            the sum of the tokens, and with `("feature",)` it is their mean. An empty order gives
+            the mean of the BiLSTM's states, which is the paper's RB.
+        threshold: Number that is subtracted from the weight of every feature, the paper's delta.
+        mode: `"dense"` or `"pointwise"`. `"dense"` is the paper's mode and needs `sequence_length`.
+            `"pointwise"` allows texts of any length.
+        reduction: Divisor of the sizes of both hidden layers, see `SequentialAttention`.
         hidden_dim: Hidden units of the tokens' network. `None` takes the default of `mode`.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of BiLSTMs. With 0 the attention reads the backbone's states.
+        num_layers: Number of BiLSTMs. With 0 layers the attention reads the states of the backbone.
         sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
         trainable_backbone: Whether the backbone is fine-tuned. The builder sets
             `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
@@ -113,7 +113,7 @@ def SAM(
         )
         x = with_mask(attention, x, mask)
     if len(x.shape) == 3 and "token" in order:
-        # These weights sum to 1, so a mean would divide the vector by the length.
+        # The tokens' weights sum to 1, so a mean would divide the vector by the length.
         x = keras.ops.sum(x, axis=1)
     elif len(x.shape) == 3:
         x = with_mask(MaskedAveragePooling1D(name="pooling"), x, mask)

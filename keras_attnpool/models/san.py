@@ -29,7 +29,7 @@ def SAN(
 ) -> keras.Model:
     """Builds SAN: embeddings, BiGRU, structured self-attention pooling, MLP.
 
-    Lin et al. use an LSTM. In the comparison of the LAMA paper all models use a GRU.
+    Lin et al. use an LSTM. The LAMA paper compares models with a GRU.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
@@ -41,7 +41,7 @@ def SAN(
         trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRUs per direction.
         attention_dropout: Share of the attention weights that is dropped in training.
-        attention_regularizer: Penalty on the attention weights; the paper's is
+        attention_regularizer: Penalty on the attention weights. The paper has
             `AttentionOrthogonality`.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Dropout of the classifier.

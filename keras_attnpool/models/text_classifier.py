@@ -1,4 +1,4 @@
-"""Any encoder and any pooling between words and classes."""
+"""A text classifier with any encoder and any pooling."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -44,35 +44,35 @@ def TextClassifier(
     classifier_activation: ActivationLike = "softmax",
     name: str = "text_classifier",
 ) -> keras.Model:
-    """Builds a text classifier from any encoder and any pooling: words, encoder, pooling, head.
+    """Builds a text classifier from word vectors, any encoder, any pooling and a classifier.
 
     `encoder` and `pooling` are each a name, a configuration `{"class_name": name, "config":
     arguments}`, or a Keras layer. A name is one of the short names below, or the name of a class of
     `keras_attnpool.layers` or `keras.layers`.
 
-    Encoders: `"none"` keeps the words' vectors unchanged; `"gru"`, `"lstm"` and `"stacked_lstm"`
-    are `BidirectionalGRU`, `BidirectionalLSTM` and `ShortcutStackedBiLSTM`; `"cnn"` has windows of
-    several widths, as in `TextCNN`; `"conv_attention"` is `ConvMultiHeadAttention` and
-    `"positions"` is `AddPositionEmbedding`, both as in HCAN; `"positional"` has MPSAN's
-    self-attentions with their fusion; `"directional"` and `"block"` have the self-attentions of
+    These are the encoders. `"none"` keeps the words' vectors unchanged. `"gru"`, `"lstm"` and
+    `"stacked_lstm"` are `BidirectionalGRU`, `BidirectionalLSTM` and `ShortcutStackedBiLSTM`.
+    `"cnn"` has windows of several widths, as in `TextCNN`. `"conv_attention"` and `"positions"` are
+    HCAN's `ConvMultiHeadAttention` and `AddPositionEmbedding`. `"positional"` has MPSAN's
+    self-attentions with their fusion. `"directional"` and `"block"` have the self-attentions of
     DiSAN and Bi-BloSAN.
 
-    Poolings: the names of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
+    The poolings are those of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
     `"learned_query"`.
 
-    Every layer gets the mask, even behind a layer that loses it. Layers of other packages read
-    zeros at padding. A hyphen may replace an underscore in the short names.
+    Every layer gets the mask, even if a layer before it loses the mask. Layers of other packages
+    read zeros at padding. Short names may have hyphens instead of underscores.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
         encoder: Layer from the words' vectors `(batch, time, dim)` to states `(batch, time, other
-            dim)`, or a list of such layers. If a layer reads backwards, each state moves back to
-            its word, and the final state to the first word.
-        pooling: Layer from the states to one vector. Behind an encoder of both directions, `"last"`
-            takes the final state of each direction. It does so if only dropout, noise,
-            normalization, activations or positions are in between and the config has no
-            `bidirectional`. Otherwise it takes the last step.
+            dim)`, or a list of such layers. The states of a layer that reads backwards are
+            reversed, so that each state belongs to its word.
+        pooling: Layer from the states to one vector. After a bidirectional encoder, `"last"` takes
+            the final state of each direction. Only dropout, noise, normalization, activations or
+            positions may come in between, and the config must not have `bidirectional`. Otherwise
+            `"last"` takes the last step.
         attention_regularizer: Penalty on the attention weights of the pooling, for instance
             `AttentionOrthogonality`. The pooling must be given by its name.
         vector_regularizer: Penalty on the heads' vectors. The pooling must be given by its name.
@@ -80,9 +80,9 @@ def TextClassifier(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         embedding_dropout: Share of the words' vectors that is dropped in training.
-        hierarchical: Whether a text is sentences of words. An encoder and a pooling then make one
-            vector per sentence. A second encoder and pooling, with separate weights, make one
-            vector of these vectors.
+        hierarchical: Whether a text is divided into sentences. An encoder and a pooling then
+            compute one vector per sentence. A second encoder and pooling, with separate weights,
+            compute one vector from the sentences' vectors.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
             `packed` changes neither the weights nor their names.
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
@@ -97,17 +97,18 @@ def TextClassifier(
             frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of the hidden layer.
-        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
-            a share of the pooled vector.
+        dropout: Share of the hidden layer that is dropped in training, or of the pooled vector if
+            there is none.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` from int32 ids `(batch, time)`, 0 = padding, from ids `(batch,
-        sentences, words)` if hierarchical, or from the backbone's inputs, to float32 scores
-        `(batch, num_classes)`. Layers given by name are called `encoder` (`encoder_0`, ... of
-        several) and `pooling`. In a hierarchical model, the layers of the words are called
-        `word_encoder` and `word_pooling`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its input is
+        int32 ids `(batch, time)`, 0 = padding, or ids `(batch, sentences, words)` with
+        `hierarchical=True`. With a backbone its inputs are those of the backbone. Layers given by
+        name are named `encoder` (several are `encoder_0`, `encoder_1` ...) and `pooling`. In a
+        hierarchical model, the layers of the words are named `word_encoder` and `word_pooling`. The
+        model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
@@ -162,7 +163,7 @@ def TextClassifier(
 
 
 def _renamed(identifier: Any, prefix: str) -> Any:
-    """A separate layer for the words, because the given one belongs to the sentences."""
+    """Returns a separate layer for the words, because the given layer belongs to the sentences."""
     if not prefix or not isinstance(identifier, keras.layers.Layer):
         return identifier
     config = {**identifier.get_config(), "name": f"{prefix}{identifier.name}"}

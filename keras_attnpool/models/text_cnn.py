@@ -30,12 +30,12 @@ def TextCNN(
     """Builds TextCNN: embeddings, convolutions of several widths, maximum over time, classifier.
 
     The windows are centred on the kept tokens ("same" padding) and read zeros past the ends of the
-    text. So a text may be shorter than a window, and padding changes nothing.
+    text. So a text may be shorter than a window, and padding does not change the result.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
-        filters: Filters of each width.
+        filters: Number of filters of each width.
         kernel_sizes: Widths of the windows, in tokens.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.

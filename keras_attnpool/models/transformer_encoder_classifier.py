@@ -1,4 +1,4 @@
-"""A Transformer encoder over learned positions, pooled by the mean."""
+"""A Transformer encoder with learned positions and mean pooling."""
 
 import keras
 import numpy as np
@@ -6,6 +6,7 @@ import numpy as np
 from keras_attnpool._checks import ArgumentError, checked, integer
 from keras_attnpool.layers import AddPositionEmbedding, MaskedAveragePooling1D
 from keras_attnpool.models._blocks import classifier, embed_and_mask
+from keras_attnpool.ops.masking import zero_masked
 from keras_attnpool.types import ActivationLike
 
 
@@ -27,18 +28,18 @@ def TransformerEncoderClassifier(
     classifier_activation: ActivationLike = "softmax",
     name: str = "transformer_encoder_classifier",
 ) -> keras.Model:
-    """Builds the TE baseline: embeddings + learned positions, Transformer encoder, mean, MLP.
+    """Builds the TE baseline: embeddings with positions, Transformer encoder, mean, MLP.
 
-    The encoder (post-norm, ReLU) comes from KerasHub, so building and loading this model needs
-    `keras-hub`. Its attention masks padded keys. Padded queries are not masked, but the masked mean
-    ignores their outputs. So padding never changes the result, and the classifier gets a zero
-    vector for an empty text.
+    The encoder (post-norm, ReLU) is from KerasHub, so building and loading this model needs
+    `keras-hub`. The attention masks padded keys, and the mean ignores the outputs at padding. So
+    padding never changes the result. An empty text gives the classifier a zero vector.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         max_length: Number of learned positions. A longer input raises an error.
-        num_heads: Attention heads per encoder layer. Their number must divide the embeddings' size.
+        num_heads: Number of attention heads per encoder layer. `num_heads` must divide the size of
+            the embeddings.
         feedforward_dim: Hidden units of each encoder layer's feed-forward part.
         num_layers: Number of encoder layers. The paper has 1.
         attention_dropout: Dropout inside the encoder.
@@ -56,7 +57,8 @@ def TransformerEncoderClassifier(
 
     Raises:
         ImportError: If `keras-hub` is not installed.
-        ValueError: If the heads do not divide the embeddings' size, or an argument does not fit.
+        ValueError: If the number of heads does not divide the size of the embeddings, or if an
+            argument is invalid.
 
     Example:
 
@@ -90,6 +92,9 @@ def TransformerEncoderClassifier(
         embedded, mask=mask
     )
     for index in range(num_layers):
+        # On OpenVINO the encoder's output is NaN at padding
+        # (docs/upstream/openvino-empty-query.md).
+        x = zero_masked(x, mask) if index else x
         x = TransformerEncoder(
             feedforward_dim, num_heads, dropout=attention_dropout, name=f"encoder_{index}"
         )(x, padding_mask=mask)

@@ -1,4 +1,4 @@
-"""Attention from every step to other steps by additive scores, one per step or per feature."""
+"""Attention from every step to other steps by additive scores, per step or per feature."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -24,34 +24,35 @@ def additive_attention(
     bounded: bool = False,
     zero_padding: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
-    """Each step's weighted sum of the steps that it may attend to.
+    """Computes each step's weighted sum of the steps that it may attend to.
 
     `output_j = sum_i softmax_i(score(source_i + target_j) - penalty_ji) * values_i`, over the kept
     and allowed steps `i`.
 
-    The largest tensor is the table of scores: `(batch, time, time)`, with a last axis `dim` if each
-    feature has a separate score.
+    The largest tensor is the table of scores `(batch, time, time)`, or `(batch, time, time, dim)`
+    with one score per feature.
 
     Args:
-        source: The part of the scores that comes from the key. Float tensor `(batch, time, 1)`, or
-            `(batch, time, dim)` for one score per feature.
-        target: The part of the scores that comes from the query, with the shape of `source`.
+        source: The key's part of the scores. Float tensor `(batch, time, 1)`, or `(batch, time,
+            dim)` for one score per feature.
+        target: The query's part of the scores, in the shape of `source`.
         values: Float tensor `(batch, time, dim)`, finite at padded steps.
-        score: Function of the sums, element by element, such as an activation or a bias.
+        score: Element-wise function of the sums, such as an activation or a bias.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        allowed: Boolean tensor `(time, time)`, query by key, True where the query may attend to the
+        allowed: Boolean tensor `(time, time)`, query by key, True = the query may attend to the
             key. `None` allows all pairs.
-        penalty: Finite float tensor `(time, time)`, query by key. It is subtracted from the scores.
+        penalty: Finite float tensor `(time, time)`, query by key, that is subtracted from the
+            scores.
         return_attention_scores: Whether to return the weights.
-        bounded: Whether all scores lie in [-10, 10]. Without a penalty their exponentials then need
-            no shift. This saves time if each feature has a separate score.
-        zero_padding: Whether the output at padded steps is 0 even if no weights are returned.
+        bounded: Whether all scores lie in [-10, 10]. Without a penalty, the softmax then needs no
+            shift by the maximum. This saves time if there is one score per feature.
+        zero_padding: Whether the output at padded steps is 0 even without returned weights.
             Otherwise it is any finite number.
 
     Returns:
         Two tensors, at least float32. The output `(batch, time, dim)` is exactly 0 at padded steps
-        and at steps that may attend to no step. The weights are `(batch, time, time)`, query by
-        key, with a last axis `dim` if each feature has a separate score, or `None`.
+        and at steps that may attend to no step. The weights are `None` or have the shape of the
+        scores, query by key.
     """
     every_query = return_attention_scores or zero_padding or allowed is None
     queries = mask if every_query else None
@@ -67,7 +68,7 @@ def additive_attention(
             return_attention_scores,
             bounded,
         )
-    # Keys are on the last axis, where the softmax and the product with the values are fastest.
+    # The keys are on the last axis, where softmax and product with the values are fastest.
     logits = ops.squeeze(score(ops.expand_dims(target, 2) + ops.expand_dims(source, 1)), -1)
     if penalty is not None:
         logits = logits - ops.cast(penalty, logits.dtype)
@@ -85,13 +86,13 @@ def banded_attention(
     mask: Tensor | None = None,
     return_attention_scores: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """`additive_attention` to steps at a few fixed offsets only.
+    """Does `additive_attention` to steps at a few fixed offsets.
 
-    Time and memory grow with `time * len(offsets)`. Only the weights, if returned, are as large as
-    those of `additive_attention`.
+    Time and memory grow with `time * len(offsets)`. Returned weights are as large as in
+    `additive_attention`.
 
     `offsets` are the allowed values of `key - query`, all different. `penalties` has one finite
-    number per offset, which is subtracted from the scores.
+    number per offset. These numbers are subtracted from the scores.
     """
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if mask is None:
@@ -106,10 +107,10 @@ def banded_attention(
     # Steps that may attend to no step are set to 0 in the smaller tensor.
     exact = return_attention_scores or logits.shape[-1] * len(offsets) < values.shape[-1]
     exps, total = softmax_terms(logits, keep, exact)
-    # One offset after the other needs no stack of the values. The gradient of `unstack` is one
-    # stack; an index would need such a tensor per offset. Blocks of steps with a matrix product
-    # were measured. With scalar scores their backward pass is faster (up to 1.4 times at 1,024
-    # steps), but their forward pass is slower. With one score per feature they do not help.
+    # A loop over the offsets needs no stack of the values. The gradient of `unstack` is one stack;
+    # indexing would need a stack per offset. Blocks of steps with a matrix product were measured.
+    # With scalar scores, the backward pass of blocks is faster (up to 1.4 times at 1,024 steps),
+    # but their forward pass is slower. With one score per feature, blocks do not help.
     terms = [
         weight * value
         for weight, value in zip(
@@ -123,7 +124,7 @@ def banded_attention(
     return output, ops.squeeze(weights, -1) if source.shape[-1] == 1 else weights
 
 
-# Largest number of scores that are computed at once if memory is slower than arithmetic.
+# Largest number of scores that are computed at once where memory limits the speed.
 CACHED = 2**20
 
 
@@ -137,8 +138,8 @@ def _per_feature_attention(
     return_attention_scores: bool,
     bounded: bool,
 ) -> tuple[Tensor, Tensor | None]:
-    """`additive_attention` with one score per feature."""
-    # Keys come before queries, so the softmax is over axis 1, with queries and features as columns.
+    """Computes `additive_attention` with one score per feature."""
+    # Keys precede queries, so the softmax is over axis 1, with queries and features as columns.
     costs = None if penalty is None else ops.expand_dims(ops.transpose(penalty), -1)
 
     def of_queries(block: slice) -> tuple[Tensor, Tensor | None]:
@@ -170,10 +171,10 @@ def _per_feature_attention(
 
 
 def _queries_at_once(values: Tensor) -> int | None:
-    """The number of queries whose scores fit into a cache, or `None` if it does not matter.
+    """Returns the number of queries whose scores fit into a cache, or `None` for all queries.
 
     PyTorch on a CPU writes and reads the whole table for every operation. With blocks, a training
-    step was measured 2 to 3 times as fast. Compilers fuse the operations.
+    step was 2 to 3 times as fast. Compilers fuse the operations.
     """
     if not _devices.eager_on_torch_cpu(values):
         return None
@@ -182,7 +183,7 @@ def _queries_at_once(values: Tensor) -> int | None:
 
 
 def _pairs(rows: Tensor | None, columns: Tensor | None, allowed: Tensor | None) -> Tensor | None:
-    """The pairs that two masks `(batch, time)` and a table keep, `(batch or 1, time, time)`."""
+    """Combines two masks `(batch, time)` and a table of pairs to `(batch or 1, time, time)`."""
     conditions = [
         None if rows is None else ops.expand_dims(rows, 2),
         None if columns is None else ops.expand_dims(columns, 1),
@@ -193,7 +194,7 @@ def _pairs(rows: Tensor | None, columns: Tensor | None, allowed: Tensor | None) 
 
 
 def _shifted(x: Tensor, offsets: Sequence[int]) -> list[Tensor]:
-    """For each offset the steps `x[:, t + offset]`, with zeros (False) from outside of `x`."""
+    """Returns the steps `x[:, t + offset]` for each offset, with zeros (False) outside of `x`."""
     x = ops.convert_to_tensor(x)
     reach = max(abs(offset) for offset in offsets)
     outside = ops.zeros((ops.shape(x)[0], reach, *x.shape[2:]), dtype=x.dtype)
@@ -203,7 +204,7 @@ def _shifted(x: Tensor, offsets: Sequence[int]) -> list[Tensor]:
 
 
 def _spread(weights: Tensor, offsets: Sequence[int]) -> Tensor:
-    """Weights `(batch, offsets, time, dim)` as a table `(batch, query, key, dim)`."""
+    """Turns weights `(batch, offsets, time, dim)` into a table `(batch, query, key, dim)`."""
     reach = max(abs(offset) for offset in offsets)
     weights = ops.transpose(weights, (0, 2, 1, 3))
     weights = ops.concatenate([weights, ops.zeros_like(weights[:, :, :1])], axis=2)
@@ -216,7 +217,7 @@ def _spread(weights: Tensor, offsets: Sequence[int]) -> Tensor:
     steps = ops.arange(0, time, dtype="int32")
     offset = ops.expand_dims(steps, 0) - ops.expand_dims(steps, 1)
     offset = ops.clip(offset, -reach - 1, reach + 1) + (reach + 1)
-    # The table has one column, because PyTorch exports this look-up and no other `take`.
+    # The table has one column, because PyTorch can export only this form of `take`.
     table = ops.expand_dims(ops.convert_to_tensor(places, dtype="int32"), 1)
     place = ops.squeeze(ops.take(table, offset, axis=0), -1)
     index = ops.reshape(ops.expand_dims(steps, 1) * width + place, (1, -1))

@@ -1,4 +1,4 @@
-"""The differences between backends and devices; whether a tensor's values can be read.
+"""The differences between backends and devices, and the check whether values can be read.
 
 No module of the package imports a backend. Keras has already imported the active backend.
 """
@@ -29,21 +29,21 @@ def on_cpu(x: Any = None) -> bool:
 
 
 def eager_on_torch_cpu(x: Tensor) -> bool:
-    """Whether PyTorch computes with this tensor on a CPU, operation after operation."""
+    """Whether PyTorch computes with this tensor on a CPU without compilation."""
     if keras.backend.backend() != "torch":
         return False
     return on_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
 
 
-# Largest number of values of all heads together on an accelerator: a gigabyte of float32.
+# Largest number of values for all heads together on an accelerator: a gigabyte of float32.
 TOGETHER = 2**28
 
 
 def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
-    """Whether a layer computes its heads together, not one after the other.
+    """Returns whether a layer computes its heads together, not one after the other.
 
-    An accelerator spends its time on kernel launches, and all heads together need as many launches
-    as one head. A CPU is faster head by head, because the numbers of one head fit into its cache.
+    On an accelerator, kernel launches take most time, and all heads together need as many launches
+    as one head. A CPU is faster head by head, because the numbers of one head fit into the cache.
 
     Args:
         x: The inputs `(batch, time, dim)`.
@@ -59,16 +59,16 @@ def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
     return size <= TOGETHER
 
 
-# Up to this number of scores, all pairs of steps cost an accelerator less than the launches for
-# near pairs.
+# Up to this number of scores, an accelerator computes all pairs faster than it launches the kernels
+# for near pairs.
 FEW_PAIRS = 2**22
 
 
 def pairs_together(x: Tensor, scores: int) -> bool:
-    """Whether an attention to near steps computes all pairs of steps.
+    """Returns whether an attention to near steps computes all pairs of steps.
 
-    It does so on an accelerator for short texts, because the near pairs would need twice as many
-    kernel launches.
+    The result is True for short texts on an accelerator, where near pairs need twice as many kernel
+    launches.
 
     Args:
         x: The inputs `(batch, time, dim)`.
@@ -82,18 +82,18 @@ def pairs_together(x: Tensor, scores: int) -> bool:
 
 
 _CONSTANTS: dict[Any, Tensor] = {}
-# The largest number of kept constants, and the largest size of a kept constant.
+# The largest number of cached constants, and the largest size of a cached constant.
 MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 
 
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
-    """`make()`, a small tensor that depends only on its name and on the dtype of `x`.
+    """Returns `make()`, a small tensor that depends only on its name and the dtype of `x`.
 
-    On PyTorch the tensor is kept for later calls. So an accelerator need not make it, or wait for
-    its copy, in every call.
+    On PyTorch the tensor is cached. So an accelerator does not create it, or wait for its copy, in
+    every call.
 
     Args:
-        name: Name of the constant, hashable.
+        name: Hashable name of the constant.
         x: A tensor that the constant is used with.
         make: Function that makes the constant.
 
@@ -103,7 +103,7 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     if keras.backend.backend() != "torch" or isinstance(x, keras.KerasTensor):
         return make()
     torch = sys.modules["torch"]
-    # A trace or a fake mode takes no outer tensor, and its tensors do not outlive it.
+    # A trace or a fake mode cannot use outer tensors. Its own tensors are invalid later.
     if torch_traces() or type(x) not in (torch.Tensor, torch.nn.Parameter):
         return make()
     key = (name, x.dtype, x.device)
@@ -113,14 +113,14 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     # A tensor from inference mode could not be used in a later training step.
     with torch.inference_mode(False):
         made = make()
-    # A wrapped tensor does not outlive its transformation.
+    # A wrapped tensor is invalid after its transformation.
     if (
         type(made) is torch.Tensor
         and made.device == x.device
         and made.numel() <= LARGEST_CONSTANT
         and can_recompute()
     ):
-        # Other threads also write, so there may be more constants than the limit.
+        # Other threads also write, so there may be more constants than this limit.
         if len(_CONSTANTS) >= MOST_CONSTANTS:
             _CONSTANTS.clear()
         _CONSTANTS[key] = made
@@ -128,14 +128,14 @@ def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
 
 
 def scalar_like(value: float, x: Tensor) -> Tensor:
-    """A number as a scalar tensor of the dtype of `x`; see `constant`."""
+    """Returns a number as a scalar tensor in the dtype of `x`; see `constant`."""
     return constant(value, x, lambda: keras.ops.convert_to_tensor(value, dtype=x.dtype))
 
 
 def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
-    """The number of kept steps per row of a boolean mask `(batch, time)`, as floats.
+    """Counts the kept steps of each row of a boolean mask `(batch, time)`, as floats.
 
-    The sum of Keras counts in integers first. On PyTorch this is one more operation.
+    Keras's sum would first count in integers, which is one more operation on PyTorch.
     """
     if keras.backend.backend() != "torch" or isinstance(mask, keras.KerasTensor):
         return keras.ops.sum(keras.ops.cast(mask, dtype), axis=1)
@@ -144,10 +144,11 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 
 
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
-    """`x` times a kernel, plus a bias, if any, all in the dtype of `x`.
+    """Returns `x` times a kernel, plus a bias, if any, in the dtype of `x`.
 
-    PyTorch has one operation for both steps; Keras uses two. On a CPU, TensorFlow writes the
-    product of `(n, 1, t, d)` and a matrix beyond its memory, so it gets rows `(n * t, d)`.
+    PyTorch has one operation for both steps, and Keras uses two operations. On a CPU, TensorFlow
+    writes the product of `(n, 1, t, d)` and a matrix beyond its memory. So TensorFlow gets rows `(n
+    * t, d)`.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)
@@ -162,7 +163,7 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def need_gradients(owner: str) -> None:
-    """Raises for a backend without gradients: NumPy and OpenVINO can only predict.
+    """Raises an error for a backend without gradients: NumPy and OpenVINO can only predict.
 
     Args:
         owner: The function that needs gradients, for the message.
@@ -184,7 +185,7 @@ def need_gradients(owner: str) -> None:
 
 
 def torch_traces() -> bool:
-    """Whether PyTorch records the operations of this call and replays them for other batches."""
+    """Whether PyTorch traces this call and replays its operations for other batches."""
     if keras.backend.backend() != "torch":
         return False
     torch = sys.modules["torch"]
@@ -192,16 +193,16 @@ def torch_traces() -> bool:
 
 
 def exp(x: Tensor) -> Tensor:
-    """`keras.ops.exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
+    """Computes `exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
     if not eager_on_torch_cpu(x):
         return keras.ops.exp(x)
     return sys.modules["torch"].exp2(x * math.log2(math.e))
 
 
 def threshold(x: Tensor, least: float, value: float) -> Tensor:
-    """`keras.ops.threshold`: `x` where it is above `least`, and `value` elsewhere.
+    """Keeps `x` where it is above `least`, and puts `value` elsewhere (`keras.ops.threshold`).
 
-    PyTorch's converter to ONNX lacks this operation, so a trace gets two other operations.
+    PyTorch cannot convert this operation to ONNX, so a trace gets two other operations.
     """
     if torch_traces():
         return keras.ops.where(x > least, x, value)
@@ -209,20 +210,20 @@ def threshold(x: Tensor, least: float, value: float) -> Tensor:
 
 
 def values_at_hand(x: Any, wait: bool = True) -> npt.NDArray[Any] | None:
-    """The values of a tensor, if they can be read.
+    """Returns the values of a tensor, if they can be read.
 
     Args:
         x: A tensor of the backend, a `keras.KerasTensor`, or anything that NumPy takes.
-        wait: Whether to also read a tensor on an accelerator. The call then waits for the device.
+        wait: Whether to read a tensor on an accelerator too. The call then waits for the device.
 
     Returns:
-        A NumPy array, or `None` if there are no values yet: for a symbolic tensor, and inside a
-        compiled, traced or mapped function. With `wait=False` it is also `None` for a tensor on an
+        A NumPy array, or `None` if the tensor has no values yet: a symbolic tensor, or a tensor in
+        a compiled, traced or mapped function. `wait=False` also gives `None` for a tensor on an
         accelerator.
     """
     if isinstance(x, keras.KerasTensor) or torch_traces():
         return None
-    # Each backend raises a different error for a tensor without values; JAX raises a TypeError.
+    # Each backend raises a different error for a tensor without values. JAX raises a TypeError.
     try:
         if wait or _in_host_memory(x):
             return np.asarray(keras.ops.convert_to_numpy(x))
@@ -246,10 +247,10 @@ def _in_host_memory(x: Any) -> bool:
 
 
 def can_recompute() -> bool:
-    """Whether the backward pass can recompute values that the forward pass did not keep.
+    """Whether the backward pass can recompute values that the forward pass does not store.
 
-    PyTorch cannot do so inside `torch.func`, whose transformations refuse functions with a custom
-    gradient. Its compiler cannot recompute a Keras layer. NumPy and OpenVINO have no backward pass.
+    PyTorch cannot recompute inside `torch.func`, which refuses custom gradients. The compiler of
+    PyTorch cannot recompute a Keras layer. NumPy and OpenVINO have no backward pass.
     """
     if keras.backend.backend() != "torch":
         return keras.backend.backend() not in ("numpy", "openvino")
@@ -276,8 +277,9 @@ def _torch_identity() -> Any:
 
 
 def masks_are_cheap() -> bool:
-    """Whether a recurrence with a mask costs less than a recurrence over moved steps.
+    """Whether a recurrence with a mask is faster than a recurrence over moved steps.
 
-    This is so on CPUs with JAX or TensorFlow. Elsewhere the fast kernels take no mask.
+    The result is True on CPUs with JAX or TensorFlow. Elsewhere there are fast kernels, which do
+    not support masks.
     """
     return keras.backend.backend() != "torch" and on_cpu()

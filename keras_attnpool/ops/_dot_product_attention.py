@@ -1,4 +1,4 @@
-"""Scaled dot-product attention of several heads, exactly 0 at masked entries."""
+"""Scaled dot-product attention of several heads, with weights of exactly 0 at masked entries."""
 
 from keras import ops
 
@@ -7,7 +7,7 @@ from keras_attnpool.types import Tensor
 
 
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    """Cuts the features into equal slices, one per head.
+    """Splits the features into equal slices, one per head.
 
     Args:
         x: Tensor `(batch, time, num_heads * size)` with a known last dimension.
@@ -22,7 +22,7 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 def join_heads(x: Tensor) -> Tensor:
-    """Joins the heads' features side by side; the inverse of `split_heads`.
+    """Concatenates the heads' features; the inverse of `split_heads`.
 
     Args:
         x: Tensor `(batch, heads, time, size)` with known heads and size.
@@ -37,7 +37,7 @@ def join_heads(x: Tensor) -> Tensor:
 def dot_product_weights(
     query: Tensor, key: Tensor, scale: float, mask: Tensor | None = None, exact: bool = True
 ) -> Tensor:
-    """The weights `softmax over keys of (query . key / scale)`.
+    """Computes the weights `softmax over keys of (query . key / scale)`.
 
     The weights are computed in float32 at least, because products of half-precision features may
     overflow.
@@ -46,14 +46,14 @@ def dot_product_weights(
         query: Float tensor `(batch, heads, queries, size)`.
         key: Float tensor `(batch, heads, keys, size)`.
         scale: Divisor of the products, above 0.
-        mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True where a query
-            may attend to a key, or `None`.
+        mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True = the query
+            may attend to the key, or `None`.
         exact: Whether a query without a key has weights of 0. Otherwise its weights are all equal.
 
     Returns:
         Weights `(batch, heads, queries, keys)`, at least float32.
     """
     key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
-    # The division comes before the product, because the product has more entries.
+    # The query is divided, not the product, because the product has more entries.
     logits = ops.matmul(at_least_float32(query) / scale, key)
     return (masked_softmax if exact else masked_softmax_or_even)(logits, mask)

@@ -1,4 +1,4 @@
-"""Both directions of a recurrent layer over masked rows, by the backend's fast kernels."""
+"""Runs both directions of a recurrent layer over masked rows by the backend's fast kernels."""
 
 import sys
 from typing import Any
@@ -15,11 +15,11 @@ from keras_attnpool.types import Tensor
 class BothDirections:
     """Reads masked rows forward and backward, by the backend's fast kernels if there are any.
 
-    These kernels take no mask, so the kept steps of each row are moved to its front. The backward
-    direction reverses only the kept steps. So padding affects no kept step, and padding on the
-    left, on the right and in holes gives the same result.
+    These kernels do not support masks, so the kept steps of each row are moved to its front. The
+    backward direction reverses only the kept steps. So neither the padding nor its side changes the
+    result at kept steps.
 
-    CPUs with JAX or TensorFlow have no such kernel, and a mask costs less than moving the steps.
+    CPUs with JAX or TensorFlow have no such kernel, and a mask is faster than moving the steps.
     Padded steps then do not change the states.
 
     Args:
@@ -42,9 +42,7 @@ class BothDirections:
         self._back = ops.maximum(ops.cumsum(ops.cast(mask, "int32"), axis=1) - 1, 0)
 
     def to_front(self, inputs: Tensor) -> Tensor:
-        """Moves the kept steps of `(batch, time, dim)` to the front of each row, if that saves
-        time.
-        """
+        """Moves the kept steps of `(batch, time, dim)` to the front, if that saves time."""
         return take_steps(inputs, self._front) if self._moves else inputs
 
     def to_places(self, states: Tensor) -> Tensor:
@@ -61,7 +59,7 @@ class BothDirections:
             forward: Built `keras.layers.LSTM` or `GRU` that returns sequences, with the default
                 activations and no dropout.
             backward: The same for the other direction, with `go_backwards=False`.
-            backward_inputs: Inputs of the backward layer, if they differ.
+            backward_inputs: Inputs of the backward layer, if they differ from `inputs`.
         """
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)
         if self._moves or self._mask is None:
@@ -70,22 +68,22 @@ class BothDirections:
         return _keras_states(forward, inputs, self._mask), self._turn(states)
 
     def _turn(self, x: Tensor) -> Tensor:
-        """Turns a tensor to the other direction, or back."""
+        """Reverses the kept steps of a tensor, or restores their order."""
         return take_steps(x, self._turned) if self._moves else ops.flip(x, axis=1)
 
 
 def recurrent_states(layer: Any, inputs: Tensor) -> Tensor:
-    """All states `(batch, time, units)` of a built recurrent layer, from zero states, unmasked.
+    """Returns all states `(batch, time, units)` of a built recurrent layer, without a mask.
 
-    The result is that of `layer(inputs)`. With PyTorch on a CPU, Keras computes it by a Python loop
-    over the steps, so this function calls PyTorch's kernel with the layer's weights instead.
+    The result equals `layer(inputs)`. With PyTorch on a CPU, Keras would run a Python loop over the
+    steps, so this function calls PyTorch's kernel with the layer's weights.
 
     Args:
         layer: Built `keras.layers.LSTM` or `GRU` (`reset_after=True`) that returns sequences, with
             the default activations and no dropout.
         inputs: Float tensor `(batch, time, dim)`.
     """
-    # On GPUs Keras calls cuDNN if possible. No kernel takes a batch without rows.
+    # On GPUs Keras calls cuDNN if possible. No kernel supports an empty batch.
     if eager_on_torch_cpu(inputs) and inputs.shape[0] > 0:
         states = _torch_states(layer, inputs)
         if states is not None:
@@ -98,7 +96,7 @@ def _keras_states(layer: Any, *inputs_and_mask: Tensor) -> Tensor:
 
 
 def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
-    """The states from PyTorch's kernel, or `None` if it cannot read these inputs."""
+    """Returns the states from PyTorch's kernel, or `None` if it cannot read these inputs."""
     # The package imports no backend, but Keras has imported it.
     torch = sys.modules["torch"]
     if inputs.dtype not in (torch.float32, torch.float64):
@@ -115,7 +113,7 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
     options = (1, 0.0, training, False, True)
     try:
         if isinstance(layer, keras.layers.LSTM):
-            # Keras has one bias; PyTorch has one for the inputs and one for the states.
+            # Keras has one bias. PyTorch has a bias for the inputs and a bias for the states.
             biases = [bias[0], torch.zeros_like(bias[0])] if bias else []
             flat = [kernel.T, recurrent.T, *biases]
             return torch.lstm(inputs, (state, state), flat, bool(bias), *options)[0]
@@ -123,16 +121,16 @@ def _torch_states(layer: Any, inputs: Tensor) -> Tensor | None:
         flat = [flat[0].T, flat[1].T, *(flat[2] if bias else ())]
         return torch.gru(inputs, state, flat, bool(bias), *options)[0]
     except RuntimeError as error:
-        # `torch.func` supports neither `vmap` nor forward derivatives of these kernels. No public
-        # function tells whether `torch.func` is active.
+        # `torch.func` supports neither `vmap` nor forward derivatives of these kernels. There is no
+        # public function that tells whether `torch.func` is active.
         if not (isinstance(error, NotImplementedError) or "Batching rule" in str(error)):
             raise
         return None
 
 
 def _reset_first(weights: Tensor, units: int) -> Tensor:
-    """A GRU's gates in PyTorch's order; the order of Keras is update, reset, new."""
-    # Slices, because OpenVINO loses the sizes behind a `split`
+    """Puts a GRU's gates into PyTorch's order; the order of Keras is update, reset, new."""
+    # These are slices, because OpenVINO loses the sizes after a `split`
     # (docs/upstream/openvino-gru-split.md).
     update, reset = weights[..., :units], weights[..., units : 2 * units]
     return ops.concatenate([reset, update, weights[..., 2 * units :]], axis=-1)

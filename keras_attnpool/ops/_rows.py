@@ -1,4 +1,4 @@
-"""Computations on the rows that matter, and on a batch without rows."""
+"""Computations on only the kept rows, and on an empty batch."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,27 +12,26 @@ from keras_attnpool.types import Tensor
 
 
 def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
-    """The indices of the rows that a mask `(rows,)` keeps, if they can be read before computing.
+    """Returns the indices of the rows that a mask `(rows,)` keeps, if the mask can be read.
 
-    An eager call may compute only these rows. A compiled function is the same for every batch, so
-    its shapes cannot depend on the kept rows. JAX compiles every new shape even in an eager call,
-    which costs more than the rows. So the result is `None` on JAX and in a compiled or traced
-    function.
+    An eager call may then compute only these rows. The shapes of a compiled function cannot depend
+    on the kept rows. JAX compiles every new shape even in an eager call. This takes more time than
+    the additional rows. So the result is `None` on JAX and in a compiled or traced function.
     """
     values = None if keras.config.backend() == "jax" else values_at_hand(keep)
     return None if values is None else np.flatnonzero(values)
 
 
 def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
-    """Returns `compute(*tensors)`, even for a batch without rows.
+    """Returns `compute(*tensors)`, even for an empty batch.
 
-    Some operations fail without rows: the maximum, the convolution and the LSTM with TensorFlow on
-    a CPU, any maximum with Keras 3.16, and taking steps with JAX 0.4. So a row of zeros is
-    computed, and its result is dropped.
+    Some operations fail for an empty batch: maximum, convolution and LSTM with TensorFlow on a CPU,
+    any maximum with Keras 3.16, and taking steps with JAX 0.4. So the function computes a row of
+    zeros and drops its result.
 
     Args:
-        compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. It must treat
-            each row separately.
+        compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. The function
+            must compute each row separately.
         *tensors: The tensors.
 
     Returns:

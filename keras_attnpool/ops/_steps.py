@@ -1,4 +1,4 @@
-"""Steps of each row, in a separate order per row."""
+"""Selects steps in a separate order for each row."""
 
 import itertools
 import sys
@@ -15,7 +15,7 @@ from keras_attnpool.types import Tensor
 
 
 def take_steps(x: Tensor, steps: Tensor) -> Tensor:
-    """The steps of each row that `steps` names.
+    """Returns the given steps of each row.
 
     Args:
         x: Tensor `(batch, time, ...)`.
@@ -42,13 +42,13 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 
 
 def counted(start: Any, stop: Any) -> Tensor:
-    """The integers from `start` to `stop - 1`, `(1, n)`, of PyTorch's type for an index."""
+    """Returns the integers from `start` to `stop - 1`, `(1, n)`, in PyTorch's index dtype."""
     dtype = "int64" if keras.backend.backend() == "torch" else "int32"
     return ops.expand_dims(ops.arange(start, stop, dtype=dtype), 0)
 
 
 def before_first(mask: Tensor) -> Tensor:
-    """The number of steps before the first kept step `(batch, 1)`; all steps in an empty row.
+    """Counts the steps before the first kept step, `(batch, 1)`; an empty row counts all steps.
 
     The mask is boolean, `(batch, time)`.
     """
@@ -58,9 +58,9 @@ def before_first(mask: Tensor) -> Tensor:
 
 
 def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """The order of steps `(batch, time)` from the first kept step on, and its inverse.
+    """Orders the steps, the first kept step first; returns this order and its inverse.
 
-    The steps before the first kept step come last. Both orders are for `take_steps`.
+    The steps before the first kept step come last. `take_steps` applies both orders.
     """
     time, before = ops.shape(mask)[1], before_first(mask)
     steps = counted(0, time)
@@ -74,16 +74,16 @@ def looked_up(
     widths: Sequence[Any],
     compute: Callable[[Tensor], Sequence[Tensor]],
 ) -> Sequence[Tensor]:
-    """`compute(keys)`; if PyTorch keeps constants, by one look-up in a table of all keys.
+    """Returns `compute(keys)`; PyTorch reads it from a cached table of all keys, if possible.
 
     Args:
-        name: Name of the computation, hashable.
+        name: Hashable name of the computation.
         keys: Integers `(n, 1)` from 0 to `count - 1`.
         count: Number of keys, or a tensor if the number is unknown.
         widths: Number of columns of each computed tensor.
         compute: Function from keys `(n, 1)` to integer tensors `(n, columns)`.
     """
-    # A number that PyTorch traces is no integer.
+    # A number that PyTorch traces is not an integer.
     few = isinstance(count, int) and count * sum(widths) <= LARGEST_CONSTANT
     if keras.backend.backend() != "torch" or torch_traces() or not few:
         return compute(keys)
@@ -96,7 +96,7 @@ def looked_up(
 
 
 def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The first kept step of each row; zeros for a row without a kept step.
+    """Returns the first kept step of each row, and zeros for a row without a kept step.
 
     `x` is `(batch, time, ...)`, and `mask` is boolean `(batch, time)` or `None`.
     """
@@ -104,7 +104,7 @@ def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def last_step(x: Tensor, mask: Tensor | None) -> Tensor:
-    """The last kept step of each row; see `first_step`."""
+    """Returns the last kept step of each row, like `first_step`."""
     if mask is None:
         return x[:, -1]
     is_last = ops.flip(_is_first(ops.flip(mask, axis=1)), axis=1)

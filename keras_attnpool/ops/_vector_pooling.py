@@ -1,4 +1,4 @@
-"""Softmax over time for each feature separately, at once or in chunks of time."""
+"""Softmax pooling over time with one weight per feature, at once or in chunks of time."""
 
 import functools
 import sys
@@ -23,22 +23,22 @@ from keras_attnpool.types import Tensor
 def softmax_terms(
     logits: Tensor, mask: Tensor | None = None, exact: bool = True
 ) -> tuple[Tensor, Tensor | None]:
-    """The two parts of a softmax over time: the exponentials, up to a factor, and their sum.
+    """Computes the two parts of a softmax over time: scaled exponentials and their sum.
 
-    `exps / total` are the weights. If only a weighted sum of `values` is needed, one division at
-    the end saves a pass over time: `normalized(sum(exps * values), total)`.
+    `exps / total` are the weights. A weighted sum of `values` needs only one division at the end,
+    which saves a pass over time: `normalized(sum(exps * values), total)`.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time, ...)`, True = keep, or `None`. It may lack the last axes
-            of `logits`.
+        mask: Boolean tensor `(batch, time, ...)`, True = keep, or `None`. `mask` may have fewer
+            axes than `logits`.
         exact: Whether the weights are also exactly 0 in rows without a kept step.
 
     Returns:
-        Two tensors, at least float32. The exponentials have the shape of `logits`, and are shifted
-        by the maximum over the kept steps of their row. Their sums are `(batch, ...)`, or `None` if
-        the exponentials are the weights. The quotient is exactly 0 at padded steps, and its
-        gradient is finite.
+        Two tensors, at least float32. The exponentials have the shape of `logits`. Their
+        exponents are logits minus the maximum over the row's kept steps. The sums are `(batch,
+        ...)`, or `None` if the exponentials are already the weights. The quotient is exactly 0 at
+        padded steps, and its gradient is finite.
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
@@ -54,14 +54,14 @@ def softmax_terms(
 
 
 def attention_weights(exps: Tensor, total: Tensor | None) -> Tensor:
-    """The weights of `softmax_terms`."""
+    """Computes the weights of `softmax_terms`."""
     return exps if total is None else exps / ops.expand_dims(total, 1)
 
 
 def normalized(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
-    """The weighted sums of `softmax_terms`, divided by its `total`.
+    """Divides the weighted sums of `softmax_terms` by `total`.
 
-    Values that are not zero at padded steps need `mask`, which sets rows without a kept step to 0.
+    If values are not zero at padded steps, `mask` is needed to set empty rows to 0.
     """
     if total is None:
         return x if mask is None else ops.multiply(x, _append_axes(ops.any(mask, axis=1), x))
@@ -77,21 +77,22 @@ def chunked_softmax_pooling(
     features: tuple[int, int],
     variance: bool = False,
 ) -> Any:
-    """`sum_t softmax_t(score(x_t)) * x_t` in chunks of time, with little memory.
+    """Computes `sum_t softmax_t(score(x_t)) * x_t` in chunks of time, with little memory.
 
-    Running maximum, sum and weighted sum are carried from chunk to chunk. The scores of a chunk are
-    not kept; the backward pass computes them again. So only the inputs and their gradient have the
-    length of the text in memory. `torch.func.grad` and similar functions cannot recompute, so
-    inside them the scores are kept.
+    Maximum, sum and weighted sum are updated from chunk to chunk. The scores of a chunk are not
+    kept; the backward pass computes them again. So only the inputs and their gradient need memory
+    for the whole text. Inside `torch.func.grad` and similar functions, which cannot recompute, the
+    scores are kept.
 
     Args:
-        score: `score(chunk, *weights)` returns the logits `(batch, chunk_size, *features)` of a
-            chunk `(batch, chunk_size, dim)`. It may use only tensors that are its arguments.
+        score: Function `score(chunk, *weights)` that returns the logits `(batch, chunk_size,
+            *features)` of a chunk `(batch, chunk_size, dim)`. `score` may use only the tensors that
+            are its arguments.
         weights: The tensors that `score` needs.
         inputs: Float tensor `(batch, time, dim)`; padded steps may have any values.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
         chunk_size: Largest number of time steps per chunk.
-        features: The number of heads, and the number of weights per step and head: 1 or `dim`.
+        features: The number of heads, and the number of weights per step and head (1 or `dim`).
         variance: Whether to also return the weighted variance.
 
     Returns:
@@ -105,10 +106,10 @@ def chunked_softmax_pooling(
     dtype = "float64" if double else "float32"
     count = 4 if variance else 3
 
-    # A recomputed function may use only tensors that are its arguments, and TensorFlow accepts no
-    # boolean arguments.
+    # A recomputed function may use only the tensors that are its arguments, and TensorFlow accepts
+    # no boolean arguments.
     def scored(chunk: Tensor, kept: Tensor | None, *rest: Tensor) -> tuple[Tensor, Tensor]:
-        """The values and logits of a chunk; padded steps have the lowest number as logit."""
+        """Returns a chunk's values and logits; logits of padded steps are the lowest number."""
         if kept is None:
             return at_least_float32(chunk), at_least_float32(score(chunk, *rest))
         kept = kept > 0
@@ -129,7 +130,8 @@ def chunked_softmax_pooling(
         moved, sums = vector * rescale, _weighted_sum(exps, values)
         result = [raised, before + added, moved + sums]
         if squares:
-            # The squares around the chunk's mean, and the part from the distance of the two means.
+            # The squared deviations from the chunk's mean, and the part from the distance between
+            # the means.
             mean = sums / threshold(added, 0, 1)
             distance = mean - moved / threshold(before, 0, 1)
             between = ops.square(distance) * (before * added / threshold(before + added, 0, 1))
@@ -138,7 +140,7 @@ def chunked_softmax_pooling(
         return tuple(result)
 
     def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
-        """The sums, one chunk after the other, and the numbers that turn logits into weights."""
+        """Returns the sums over all chunks, and the numbers that turn logits into weights."""
         zeros = ops.zeros((batch, *features), dtype=dtype)
         vector = ops.zeros((batch, features[0], dim), dtype=dtype)
         start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
@@ -147,12 +149,12 @@ def chunked_softmax_pooling(
         return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
     def cotangents(gradients: Sequence[Tensor], results: Sequence[Tensor], *scored: Tensor) -> Any:
-        """The gradients of a chunk's values and logits, from those of the results."""
+        """Computes the gradients of a chunk's values and logits from those of the results."""
         (mean, *variances, shift, total), (values, logits) = results, scored
         exps = exp(logits - ops.expand_dims(shift, 1))
         slopes = gradients[0] / total
         if not variance and features[1] == 1:
-            # Matrix products need no intermediate tensor of the size of all heads' values.
+            # Matrix products need no intermediate tensor as large as all heads' values.
             heights = ops.matmul(values, ops.transpose(slopes, (0, 2, 1)))
             heights = heights - ops.expand_dims(ops.sum(slopes * mean, axis=2), 1)
             on_values = ops.matmul(ops.squeeze(exps, 3), slopes)
@@ -180,7 +182,7 @@ def chunked_softmax_pooling(
 
 
 def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """`whole`; its gradients come from chunks, each of which is `scored` again."""
+    """Does `whole`; its gradients call `scored` again, chunk by chunk."""
     inputs, kept, weights = tensors
     wanted = any(x.requires_grad for x in (inputs, *weights))
     if not (wanted and sys.modules["torch"].is_grad_enabled()):
@@ -190,7 +192,7 @@ def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensor
 
 
 def _on_jax(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """See `_on_torch`. A loop that JAX differentiates makes zeros of all inputs for each slice."""
+    """See `_on_torch`. In a loop that JAX differentiates, each slice makes zeros of all inputs."""
     jax = sys.modules["jax"]
     inputs, kept, weights = tensors
     pooled = jax.custom_vjp(whole)
@@ -218,8 +220,8 @@ def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *t
     """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks."""
     tf = sys.modules["tensorflow"]
     kept = tensors[1]
-    # The gradient of the inputs would be as large as the inputs. If nothing records the inputs, it
-    # has a separate loop, which a graph leaves out.
+    # The gradient of the inputs would be as large as the inputs. If nothing records the inputs,
+    # this gradient has a separate loop, which a graph leaves out.
     record = sys.modules.get("tensorflow.python.eager.record")
     together = record is None or record.should_record_backprop([tensors[0]])
 
@@ -254,11 +256,11 @@ def _gradients(
     results: Any,
     of_inputs: bool = True,
 ) -> Any:
-    """The gradients of inputs and weights, from the gradients that `pulled` gives per chunk."""
+    """Computes the gradients of inputs and weights from those that `pulled` returns per chunk."""
     count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
 
     def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
-        # The loop starts at the last chunk. Where it overlaps the chunk before, that chunk has the
+        # The loop starts at the last chunk. Where two chunks overlap, the earlier chunk has the
         # gradients.
         start, chunk, counts = cut(count - 1 - index)
         on_chunk, *more = pulled(chunk, counts)
@@ -272,10 +274,10 @@ def _gradients(
 
 @functools.cache
 def _torch_recomputing() -> Any:
-    """Sums over chunks of time; the chunks are computed again for the gradient.
+    """Sums over chunks of time, and computes the chunks again for the gradient.
 
-    `torch.utils.checkpoint` would keep small tensors of each chunk, and the memory of whole chunks
-    between them would be lost.
+    `torch.utils.checkpoint` would keep small tensors of each chunk. The memory of whole chunks
+    between these tensors would be lost.
     """
     torch = sys.modules["torch"]
 
@@ -295,7 +297,7 @@ def _torch_recomputing() -> Any:
             inputs, kept, *weights = ctx.saved_tensors[ctx.count :]
             needed = (ctx.needs_input_grad[2], *ctx.needs_input_grad[4:])
             if torch.is_grad_enabled():
-                # For gradients of these gradients, all chunks are kept.
+                # For second derivatives, all chunks are kept.
                 sums = whole(inputs, kept, *weights)[:-2]
                 wanted = [x for x, n in zip((inputs, *weights), needed, strict=True) if n]
                 found = iter(
@@ -305,10 +307,11 @@ def _torch_recomputing() -> Any:
                 )
                 on_inputs, *on_weights = (next(found) if n else None for n in needed)
                 return None, None, on_inputs, None, *on_weights
-            # They are detached, because the tensors of the forward pass lead back here.
+            # The tensors are detached, because the forward pass's tensors lead back to this
+            # function.
             results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
-            # The gradients of the inputs are written chunk by chunk; those of the weights are
-            # summed.
+            # The gradients of the inputs are written chunk by chunk. The gradients of the weights
+            # are added.
             total: list[Any] = [
                 torch.zeros_like(x) if n else None
                 for x, n in zip((inputs, *weights), needed, strict=True)
@@ -335,19 +338,19 @@ def _torch_recomputing() -> Any:
 def _weighted_sum(exps: Tensor, values: Tensor) -> Tensor:
     """The sums over time, `(batch, heads, dim)`, of `(batch, time, dim)`."""
     if exps.shape[-1] == 1:
-        # One matrix product needs no intermediate tensor of the size of all heads' values.
+        # One matrix product needs no intermediate tensor as large as all heads' values.
         return ops.matmul(ops.transpose(ops.squeeze(exps, -1), (0, 2, 1)), values)
     return ops.sum(exps * ops.expand_dims(values, 2), axis=1)
 
 
 def _highest(logits: Tensor) -> Tensor:
-    """Maximum over time; it is only a shift, so it has no gradient."""
-    # The gradient is stopped first, so that torch keeps nothing for an unused backward pass.
+    """Computes the maximum over time without a gradient, because it is only a shift."""
+    # The gradient is stopped first, so that PyTorch stores nothing for a backward pass.
     return highest_along(ops.stop_gradient(logits), 1)
 
 
 def _shift(highest: Tensor) -> Tensor:
-    """The maximum, or 0 if all steps are padded; the exponentials of padded steps are then 0."""
+    """Returns the maximum, or 0 if all steps are padded; their exponentials are then 0."""
     return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
@@ -359,13 +362,13 @@ def _over_time(
     chunk_size: int,
     weights: Sequence[Tensor],
 ) -> tuple[Tensor, ...]:
-    """`carry = step(*carry, chunk, kept, *weights)`, one chunk of time after the other.
+    """Computes `carry = step(*carry, chunk, kept, *weights)` for one chunk after the other.
 
-    Compilers run the chunks of an unrolled loop at the same time, and need the memory of all
-    chunks. So only PyTorch uses a Python loop.
+    Compilers run all chunks of an unrolled loop at the same time, and need memory for all chunks.
+    So only PyTorch uses a Python loop.
     """
     if keras.backend.backend() == "torch":
-        # The gradient of a split is written once; the gradient of each slice would be as long as
+        # The gradient of a split is written once. The gradient of each slice would be as long as
         # the inputs.
         split = sys.modules["torch"].split
         chunks = split(inputs, chunk_size, 1)
@@ -378,13 +381,14 @@ def _over_time(
 
 
 def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
-    """The number of chunks, and a function to the start, steps, and counted steps of each chunk."""
+    """Returns the number of chunks, and a function to each chunk's start, steps and new steps."""
     batch, time, dim = ops.shape(inputs)
     size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
     steps = ops.arange(size)
 
     def cut(index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        # The last chunk is as long as the others, and some of its steps have been counted before.
+        # The last chunk is as long as the other chunks, so it may contain steps that are already
+        # counted.
         start = ops.minimum(index * size, time - size)
         chunk = ops.slice(inputs, (0, start, 0), (batch, size, dim))
         counts = ops.cast(steps + start >= index * size, dtype)[None]
@@ -396,15 +400,15 @@ def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) ->
 
 
 def _loop(count: Any, advance: Any, carry: tuple[Tensor, ...]) -> Any:
-    """`carry = advance(index, *carry)` for each index."""
+    """Computes `carry = advance(index, *carry)` for each index."""
     backend = keras.backend.backend()
     if backend == "openvino":
-        # OpenVINO's loop reads no outer tensor; docs/upstream/openvino-loop.md.
+        # OpenVINO's loop cannot read outer tensors, see docs/upstream/openvino-loop.md.
         for index in range(count):
             carry = advance(index, *carry)
         return carry
     if backend == "tensorflow":
-        # Keras's loop would start ten chunks at once and hold them.
+        # Keras's loop would run ten chunks at once and keep them in memory.
         return sys.modules["tensorflow"].while_loop(
             lambda index, *_: index < count,
             lambda index, *carry: (index + 1, *advance(index, *carry)),

@@ -1,4 +1,4 @@
-"""Graded scores, such as relatedness from 1 to 5, as distributions over the whole grades."""
+"""Turns graded scores, such as relatedness from 1 to 5, into distributions over integer grades."""
 
 from typing import Any
 
@@ -17,29 +17,30 @@ _NO_TENSOR = (np.ndarray, np.generic, list, tuple, float, int)
 def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
     """Turns scores in [1, K] into distributions over the grades 1 to K.
 
-    A score y between two grades is divided between them, so that the expected grade is y:
+    A score y between two grades is divided between both grades, so that the expected grade is y:
 
         p_i = y - floor(y)      for i = floor(y) + 1
         p_i = floor(y) - y + 1  for i = floor(y)
         p_i = 0                 otherwise
 
-    This is `p_i = max(0, 1 - |y - i|)`. A model with a softmax over K grades is trained with this
-    target and the Kullback-Leibler divergence. Its prediction is `expected_score`.
+    This equals `p_i = max(0, 1 - |y - i|)`. Use this distribution as the target of a softmax over K
+    grades, with the Kullback-Leibler divergence as the loss. `expected_score` then gives the
+    predicted score.
 
-    Scores that are NumPy arrays or Python numbers are checked. Tensors are not checked; a score
+    Scores in NumPy arrays or Python numbers are checked. Scores in tensors are not checked. A score
     outside of [1, K] gives a row that does not sum to 1.
 
     Args:
         scores: Numbers of any shape `(...)`, each in [1, K].
-        num_scores: K, the number of grades, 2 or more.
+        num_scores: Number K of grades, 2 or more.
 
     Returns:
-        Tensor `(..., K)`, at least float32: each row >= 0 and summing to 1, entry i - 1 for
+        Tensor `(..., K)`, at least float32. Each row is >= 0 and sums to 1. Entry i - 1 belongs to
         grade i.
 
     Raises:
-        ValueError: If `num_scores` is not an integer of 2 or more, or a score that is no tensor
-            lies outside of [1, K].
+        ValueError: If `num_scores` is not an integer of 2 or more, or if a checked score lies
+            outside of [1, K].
 
     Example:
 
@@ -60,12 +61,12 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
 
 
 def expected_score(probabilities: Tensor) -> Tensor:
-    """The expected grade `sum_i i p_i` of distributions over the grades 1 to K.
+    """Computes the expected grade `sum_i i p_i` of distributions over the grades 1 to K.
 
-    It is the inverse of `score_distribution`.
+    This function is the inverse of `score_distribution`.
 
     Args:
-        probabilities: Tensor `(..., K)`, each row summing to 1, entry i - 1 for grade i.
+        probabilities: Tensor `(..., K)`, whose rows sum to 1. Entry i - 1 belongs to grade i.
 
     Returns:
         Tensor `(...)`, at least float32, in [1, K].

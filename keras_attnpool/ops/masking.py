@@ -1,4 +1,4 @@
-"""Masked reductions over time; padding has no effect, and empty rows give zeros, never NaN."""
+"""Masked reductions over time: padding has no effect, and empty rows give zeros, never NaN."""
 
 import math
 import warnings
@@ -19,7 +19,7 @@ def at_least_float32(x: Tensor) -> Tensor:
     """Casts half precision to float32 and returns other floats unchanged.
 
     Softmax, norms and sums over time need the range and the precision of float32. A float64 tensor
-    stays float64.
+    is not changed.
 
     Args:
         x: Float tensor of any shape.
@@ -43,7 +43,7 @@ def at_least_float32(x: Tensor) -> Tensor:
 def check_mask_shape(
     mask_shape: Shape, inputs_shape: Shape, name: str, kind: str = "layer "
 ) -> None:
-    """Raises unless a mask is `(batch, time)` for inputs `(batch, time, ...)`.
+    """Raises an error unless a mask is `(batch, time)` for inputs `(batch, time, ...)`.
 
     Unknown dimensions are not compared.
 
@@ -51,10 +51,11 @@ def check_mask_shape(
         mask_shape: Static shape of the mask.
         inputs_shape: Static shape of the inputs that the mask belongs to.
         name: Name of the caller, for the message.
-        kind: Kind of the caller, which the message puts before its name; `""` for a function.
+        kind: Kind of the caller, such as "layer". The message puts it before the name. `""` for a
+            function.
 
     Raises:
-        ValueError: If the rank is not 2 or a known dimension differs.
+        ValueError: If the rank is not 2, or if a known dimension differs.
 
     Example:
 
@@ -73,7 +74,7 @@ def check_mask_shape(
 
 
 def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
-    """The cure for a mask of lengths, or for a mask from before a layer that shortened the text."""
+    """Returns advice for a mask of lengths, or for a mask that is longer than the inputs."""
     if len(mask_shape) == 1:
         return ". Lengths become a mask by keras_attnpool.ops.lengths_to_mask"
     given, time = (shape[1] if len(shape) == 2 else None for shape in (mask_shape, expected))
@@ -89,11 +90,11 @@ def _cure_of_shape(mask_shape: Shape, expected: Shape) -> str:
 
 
 def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "layer ") -> bool:
-    """Raises unless the values of a mask are True and False, or 1 and 0.
+    """Raises an error unless the values of a mask are True and False, or 1 and 0.
 
     The values of a symbolic mask, or of a mask in a compiled function, are unknown and not checked.
-    A mask on an accelerator is checked if the call may `wait`. The message names the caller by
-    `kind` and `name`. Returns whether values have been read.
+    A mask on an accelerator is checked with `wait=True`. The message names the caller by `kind` and
+    `name`. Returns whether values were read.
     """
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
@@ -129,10 +130,10 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
 
 
 def _is_turned(values: Any) -> bool:
-    """Whether a mask looks inverted: rows padded at the end, with True at the padding.
+    """Whether a mask looks inverted: its rows are padded at the end, with True at the padding.
 
-    The longest row of an inverted mask keeps no step. This distinguishes it from rows that are
-    padded in front, because the longest row of a batch has no padding.
+    The longest row of an inverted mask keeps no step. In a batch that is padded in front, the
+    longest row keeps all steps.
     """
     if values.ndim != 2 or not values.size or values[:, 0].any() or not values[:, -1].any():
         return False
@@ -142,23 +143,23 @@ def _is_turned(values: Any) -> bool:
 def as_bool_mask(
     mask: Tensor | None, inputs: Tensor, name: str = "masking", wait: bool = True
 ) -> Tensor | None:
-    """Checks a `(batch, time)` mask of booleans or 0/1 numbers and turns it into booleans.
+    """Checks a mask `(batch, time)` of booleans or 0/1 numbers, and turns it into booleans.
 
-    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True at padding. No
-    check can notice this, so pass `~key_padding_mask`.
+    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True at padding,
+    which no check can detect. So pass `~key_padding_mask`.
 
     Args:
         mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
-        wait: Whether the call may wait for the values of a mask on an accelerator, to check them.
+        wait: Whether the call waits for the values of a mask on an accelerator to check them.
 
     Returns:
         Boolean tensor `(batch, time)`, or `None` if `mask` is `None`.
 
     Raises:
-        ValueError: If the mask's shape does not fit the inputs, if it holds strings, or a value
-            other than 0 and 1 that can be read.
+        ValueError: If the shape of the mask does not fit the inputs, if the mask contains strings,
+            or if a readable value is not 0 or 1.
 
     Example:
 
@@ -171,7 +172,7 @@ def as_bool_mask(
 
 
 def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
-    """The mask; unknown sizes are compared with the inputs' sizes when the graph runs.
+    """Returns the mask, and compares unknown sizes with the inputs' sizes when the graph runs.
 
     Only a TensorFlow graph has unknown sizes and needs this comparison. Without it, a mask of one
     step would be broadcast to all steps.
@@ -187,7 +188,7 @@ def _fitted(mask: Tensor, inputs: Tensor) -> Tensor:
 
 
 def check_dense(inputs: Tensor, name: str) -> None:
-    """Raises for a tensor with rows of different lengths: TensorFlow's ragged, PyTorch's nested.
+    """Raises an error for TensorFlow's ragged tensors and PyTorch's nested tensors.
 
     `name` is the layer's name for the message.
     """
@@ -209,15 +210,15 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Args:
         lengths: Integers `(batch,)`, the number of kept steps of each row.
-        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length,
-            which must then be readable, so not inside a compiled function.
+        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length. A
+            compiled function cannot read the lengths, so there `max_length` is required.
 
     Returns:
         Boolean tensor `(batch, max_length)`, True for the first `lengths[i]` steps of row `i`.
 
     Raises:
-        ValueError: If the lengths are not integers `(batch,)`, or `max_length` is not an integer
-            of 0 or more, or a length that can be read is below 0 or above `max_length`.
+        ValueError: If the lengths are not integers `(batch,)`, if `max_length` is not an integer of
+            0 or more, or if a readable length is below 0 or above `max_length`.
 
     Example:
 
@@ -225,15 +226,18 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
     >>> ops.lengths_to_mask([2, 0], max_length=3).shape == (2, 3)
     True
     """
-    lengths = ops.convert_to_tensor(lengths)
-    dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
+    must, given = "be integers (batch,)", type(lengths).__name__
+    try:
+        lengths = ops.convert_to_tensor(lengths)
+        dtype, shape = keras.backend.standardize_dtype(lengths.dtype), tuple(lengths.shape)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ArgumentError("lengths", must, given, "lengths_to_mask") from error
     if "int" not in dtype or len(shape) != 1:
-        received = f"{dtype} of shape {shape}"
-        raise ArgumentError("lengths", "be integers (batch,)", received, "lengths_to_mask")
+        raise ArgumentError("lengths", must, f"{dtype} of shape {shape}", "lengths_to_mask")
     if max_length is not None and not is_length(max_length):
-        must, given = "be None or an integer >= 0", {"max_length": max_length}
-        raise ArgumentError("max_length", must, given, "lengths_to_mask")
-    # The number of steps might not fit into a smaller type.
+        must = "be None or an integer >= 0"
+        raise ArgumentError("max_length", must, {"max_length": max_length}, "lengths_to_mask")
+    # The number of steps might not fit into a smaller dtype.
     lengths = lengths if dtype == "int64" else ops.cast(lengths, "int32")
     if max_length is None:
         max_length = int(ops.max(lengths))
@@ -247,7 +251,7 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
 
 def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Replaces the padded steps by zeros, even if their values are NaN or infinity.
+    """Replaces padded steps by zeros, even if their values are NaN or infinity.
 
     Args:
         x: Tensor `(batch, time, ...)`.
@@ -274,10 +278,10 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """Softmax over the kept entries; masked entries and rows without a kept entry are 0.
+    """Computes the softmax over the kept entries; other entries and empty rows are 0.
 
-    The weights are computed in float32 at least. Masked logits are replaced, and not shifted by a
-    large number. So neither value nor gradient depends on masked logits in any precision.
+    The weights are computed in float32 at least. Masked logits are replaced, not shifted by a large
+    number. So values and gradients do not depend on masked logits in any precision.
 
     Args:
         logits: Float tensor.
@@ -285,9 +289,9 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
-        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
-        entry.
+        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
+        the kept entries of each row. Masked entries and rows without a kept entry have weights of
+        exactly 0.
 
     Example:
 
@@ -301,39 +305,39 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
     weights = masked_softmax_or_even(logits, mask, axis)
     if mask is None:
         return weights
-    # On PyTorch the gradient of `where` is two operations, and the gradient of a product is one. A
-    # CPU must turn the mask into numbers first.
+    # On PyTorch the gradient of `where` takes two operations, and the gradient of a product takes
+    # one. On a CPU the mask must first be turned into numbers.
     if isinstance(weights, keras.KerasTensor) or _devices.on_cpu(weights):
         return ops.where(mask, weights, scalar_like(0, weights))
     return ops.multiply(weights, mask)
 
 
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """`masked_softmax`, but with equal weights in rows without a kept entry.
+    """Computes `masked_softmax`, but with equal weights in rows without a kept entry.
 
-    This is enough for a sum of values that are zero at padding: a row without a kept entry still
+    This is enough for a sum of values that are zero at padding. A row without a kept entry still
     gives 0, with a gradient of 0.
     """
     logits = at_least_float32(logits)
     if mask is not None:
-        # With the lowest number, masked logits do not affect the shift or the gradient.
+        # If masked logits are the lowest number, they do not affect the shift or the gradient.
         logits = ops.where(mask, logits, _lowest(logits))
     if logits.shape[axis] != 1 or torch_traces():
         return ops.softmax(logits, axis=axis)
-    # Keras warns about a softmax over a single step. A trace of such a text is also used for longer
-    # texts.
+    # Keras warns about a softmax over a single step. But a trace of such a text is also used for
+    # longer texts.
     return ops.exp(logits - logits)
 
 
 def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Sum over time of the kept steps, accumulated in float32 at least.
+    """Sums the kept steps over time, in float32 at least.
 
     Args:
         x: Tensor `(batch, time, ...)`.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
-        Tensor `(batch, ...)`, at least float32; 0 for a row without a kept step.
+        Tensor `(batch, ...)`, at least float32. A row without a kept step gives 0.
 
     Example:
 
@@ -342,20 +346,19 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> ops.masked_sum(np.ones((2, 5, 3))).shape == (2, 3)
     True
     """
-    x = ops.convert_to_tensor(x)
-    mask = _as_bool(mask, "masked_sum", x)
-    return ops.sum(at_least_float32(zero_masked(x, mask)), axis=1)
+    x, _ = _zeroed(x, mask, "masked_sum")
+    return ops.sum(at_least_float32(x), axis=1)
 
 
 def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Mean over time of the kept steps, accumulated in float32 at least.
+    """Averages the kept steps over time, in float32 at least.
 
     Args:
         x: Tensor `(batch, time, ...)`.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
-        Tensor `(batch, ...)`, at least float32; 0 for a row without a kept step.
+        Tensor `(batch, ...)`, at least float32. A row without a kept step gives 0.
 
     Example:
 
@@ -365,13 +368,11 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_mean(x, np.array([[True, True, False]]))[0, 0])
     3.0
     """
-    x = ops.convert_to_tensor(x)
-    mask = _as_bool(mask, "masked_mean", x)
-    return mean_of_zeroed(zero_masked(x, mask), mask)
+    return mean_of_zeroed(*_zeroed(x, mask, "masked_mean"))
 
 
 def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`masked_mean` of steps that are already zero at padding."""
+    """Computes `masked_mean` for steps that are already zero at padding."""
     total = ops.sum(at_least_float32(x), axis=1)
     if mask is None:
         return total / ops.cast(ops.maximum(ops.shape(x)[1], 1), total.dtype)
@@ -380,7 +381,7 @@ def mean_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def statistics_of_zeroed(x: Tensor, mask: Tensor | None, epsilon: float) -> Tensor:
-    """Mean and standard deviation, side by side, of steps that are already zero at padding."""
+    """Concatenates mean and standard deviation of steps that are already zero at padding."""
     mean = mean_of_zeroed(x, mask)
     away = zero_masked(at_least_float32(x) - ops.expand_dims(mean, 1), mask)
     variance = mean_of_zeroed(ops.square(away), mask)
@@ -389,14 +390,14 @@ def statistics_of_zeroed(x: Tensor, mask: Tensor | None, epsilon: float) -> Tens
 
 
 def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Maximum over time of the kept steps.
+    """Takes the maximum of the kept steps over time.
 
     Args:
         x: Tensor `(batch, time, ...)`.
         mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
 
     Returns:
-        Tensor `(batch, ...)` of the dtype of `x`; 0 for a row without a kept step.
+        Tensor `(batch, ...)` in the dtype of `x`. A row without a kept step gives 0.
 
     Example:
 
@@ -406,22 +407,20 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
     >>> float(ops.masked_max(x, np.array([[True, True, False]]))[0, 0])
     -2.0
     """
-    x = ops.convert_to_tensor(x)
-    mask = _as_bool(mask, "masked_max", x)
-    return max_of_zeroed(zero_masked(x, mask), mask)
+    return max_of_zeroed(*_zeroed(x, mask, "masked_max"))
 
 
 def max_of_zeroed(x: Tensor, mask: Tensor | None) -> Tensor:
-    """`masked_max` of steps that are already zero at padding."""
+    """Computes `masked_max` for steps that are already zero at padding."""
     if mask is not None:
-        # A row without a kept step keeps its zeros, because no step differs from "any".
+        # A row without a kept step keeps its zeros: its mask equals its `any` at all steps.
         kept = ops.equal(mask, ops.any(mask, axis=1, keepdims=True))
         x = ops.where(_append_axes(kept, x), x, scalar_like(_nothing_below(x), x))
     return highest_along(x, 1)
 
 
 def _nothing_below(x: Tensor) -> float:
-    """The lowest value of the dtype of `x`; for floats -inf, because a maximum may be -inf."""
+    """Returns the lowest value of the dtype; -inf for floats, because a maximum may be -inf."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     if "int" in dtype:
         return int(np.iinfo(dtype).min)
@@ -429,7 +428,7 @@ def _nothing_below(x: Tensor) -> float:
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
-    """Maximum along an axis >= 1 with at least one entry, even for a batch without rows."""
+    """Computes the maximum along an axis >= 1 that is not empty, even for an empty batch."""
     return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 
@@ -465,9 +464,10 @@ def _as_bool(
     wait: bool = False,
     kind: str = "",
 ) -> Tensor | None:
-    """A mask as booleans; raises for other values than 0 and 1 if they can be read.
+    """Turns a mask into booleans; raises an error for readable values other than 0 and 1.
 
-    With `x`, `(batch, time, ...)`, it also raises for a mask that is not `(batch, time)`.
+    If `x` is given as `(batch, time, ...)`, a mask that is not `(batch, time)` also raises an
+    error.
     """
     if mask is None:
         return None
@@ -476,6 +476,13 @@ def _as_bool(
         check_mask_shape(tuple(mask.shape), tuple(x.shape), owner, kind)
     check_mask_values(mask, owner, wait, kind)
     return ops.cast(mask if x is None else _fitted(mask, x), "bool")
+
+
+def _zeroed(x: Tensor, mask: Tensor | None, owner: str) -> tuple[Tensor, Tensor | None]:
+    """Returns the tensor with zeros at masked steps, and the boolean mask."""
+    x = ops.convert_to_tensor(x)
+    mask = _as_bool(mask, owner, x)
+    return zero_masked(x, mask), mask
 
 
 def _append_axes(mask: Tensor, x: Tensor) -> Tensor:
@@ -487,7 +494,7 @@ def _append_axes(mask: Tensor, x: Tensor) -> Tensor:
 
 
 def _lowest(x: Tensor) -> Any:
-    """The lowest finite number of the dtype of `x`, float32 or float64, as a scalar tensor."""
+    """Returns the lowest finite number of the dtype of `x` (float32 or float64) as a scalar."""
     dtype = keras.backend.standardize_dtype(x.dtype)
     lowest = {"float32": -3.4e38, "float64": -1.7e308}
     return scalar_like(lowest[dtype], x)

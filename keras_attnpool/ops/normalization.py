@@ -15,13 +15,13 @@ EPSILON = 1e-8
 def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     """Scales vectors to length 1; a zero vector stays zero and has a zero gradient.
 
-    It is `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 at least. Vectors longer than 1e-4 get
-    exactly length 1. Shorter vectors are multiplied by 1e4, so that the gradient stays finite. At
+    The result is `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 at least. Vectors longer than 1e-4
+    get the length 1. Shorter vectors are multiplied by 1e4, so that the gradient stays finite. At
     zero, the gradient of `x / norm(x)` and of `keras.ops.normalize` is NaN or arbitrary.
 
     Args:
         x: Float tensor.
-        axis: The axis that holds the vectors' components.
+        axis: The axis of the vectors' components.
 
     Returns:
         A tensor like `x`, at least float32.
@@ -36,18 +36,18 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     x = at_least_float32(x)
     squares = ops.sum(ops.square(x), axis=axis, keepdims=True)
     # A zero vector is scaled by 1 / inf, so it has no gradient. The second `threshold` is the
-    # maximum with EPSILON. Its gradient is one operation; the gradient of `maximum` is five.
+    # maximum with EPSILON. Its gradient takes one operation. The gradient of `maximum` takes five.
     squares = threshold(threshold(squares, 0, math.inf), EPSILON, EPSILON)
     return x * ops.rsqrt(squares)
 
 
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-    """Layer norm of the last axis with epsilon 1e-6, in float32 at least.
+    """Computes the layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
-    `keras.ops.layer_normalization` is one operation on PyTorch. On TensorFlow it turns float64 into
-    float32, and its second derivatives are wrong, because its variance treats the mean as a
-    constant. PyTorch's converter to ONNX lacks this operation for unknown sizes, so a trace gets
-    the equation.
+    On PyTorch, `keras.ops.layer_normalization` is one operation. On TensorFlow it turns float64
+    into float32, and its second derivatives are wrong, because its variance treats the mean as a
+    constant. PyTorch cannot convert this operation to ONNX for unknown sizes, so a trace gets the
+    equation.
 
     Args:
         x: Float tensor `(..., dim)`.

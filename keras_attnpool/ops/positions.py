@@ -19,7 +19,7 @@ TIME = Validator("an integer >= 0 or a scalar tensor", is_length)
 
 
 def faraway(time: Tensor, width: int) -> Tensor:
-    """The faraway mask: 0 where the key is another step, at most `width` away, else -inf.
+    """The faraway mask: 0 where the key is another step within `width`, else -inf.
 
     `M_ji = 0 if 0 < |i - j| <= width, else -inf` (eq. 8), for the query `j` and the key `i`.
 
@@ -28,8 +28,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
         width: The paper's m, 1 or more.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
-        does not call this function.
+        float32 tensor `(time, time)`, query by key. This function only shows the mask.
+        `PositionalSelfAttention` does not call it.
 
     Example:
 
@@ -48,15 +48,15 @@ def faraway(time: Tensor, width: int) -> Tensor:
 def earlier(time: Tensor) -> Tensor:
     """The mask of earlier steps: 0 where the key is earlier than the query, else -inf.
 
-    `M_ji = 0 if i < j, else -inf` (eq. 9), for the query `j` and the key `i`. MPSAN calls it the
-    backward mask, DiSAN the forward mask.
+    `M_ji = 0 if i < j, else -inf` (eq. 9), for the query `j` and the key `i`. MPSAN calls this the
+    backward mask, and DiSAN calls it the forward mask.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
-        does not call this function.
+        float32 tensor `(time, time)`, query by key. This function only shows the mask.
+        `PositionalSelfAttention` does not call it.
 
     Example:
 
@@ -74,15 +74,15 @@ def earlier(time: Tensor) -> Tensor:
 def later(time: Tensor) -> Tensor:
     """The mask of later steps: 0 where the key is later than the query, else -inf.
 
-    `M_ji = 0 if i > j, else -inf` (eq. 10), for the query `j` and the key `i`. MPSAN calls it the
-    forward mask, DiSAN the backward mask.
+    `M_ji = 0 if i > j, else -inf` (eq. 10), for the query `j` and the key `i`. MPSAN calls this the
+    forward mask, and DiSAN calls it the backward mask.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
-        does not call this function.
+        float32 tensor `(time, time)`, query by key. This function only shows the mask.
+        `PositionalSelfAttention` does not call it.
 
     Example:
 
@@ -104,8 +104,8 @@ def distance(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
-        does not call this function.
+        float32 tensor `(time, time)`, query by key. This function only shows the mask.
+        `PositionalSelfAttention` does not call it.
 
     Example:
 
@@ -127,8 +127,8 @@ def scaled_distance(time: Tensor) -> Tensor:
         time: Number of steps, an integer or a scalar tensor.
 
     Returns:
-        float32 tensor `(time, time)`, query by key. It shows the mask; `PositionalSelfAttention`
-        does not call this function.
+        float32 tensor `(time, time)`, query by key. This function only shows the mask.
+        `PositionalSelfAttention` does not call it.
 
     Example:
 
@@ -147,11 +147,11 @@ def scaled_distance(time: Tensor) -> Tensor:
 class Relation:
     """A sum of position masks, as a function of `offset = key - query`; not public.
 
-    Every mask allows an interval of offsets, with or without 0. So their sum also allows such an
-    interval. The cost of distance is finite and is subtracted from the scores before the softmax. A
-    factor `exp(-distance)` on the exponentials would be equal on paper. But in float32 this factor
-    is 0 beyond 103 steps, even if all nearer steps are padded and farther steps must share the
-    weight.
+    Every mask allows an interval of offsets, which may leave out the offset 0. So a sum of masks
+    also allows such an interval. The cost of distance is finite and is subtracted from the scores
+    before the softmax. In exact arithmetic, multiplying the exponentials by `exp(-distance)` is
+    equal. But in float32 this factor is 0 beyond 103 steps, even if all nearer steps are padded and
+    farther steps should share the weight.
     """
 
     lowest: int | None = None
@@ -162,14 +162,14 @@ class Relation:
 
     @property
     def offsets(self) -> tuple[int, ...] | None:
-        """The allowed offsets, or `None` if their number grows with the time."""
+        """Returns the allowed offsets, or `None` if their number grows with the length."""
         if self.lowest is None or self.highest is None:
             return None
         return tuple(o for o in range(self.lowest, self.highest + 1) if o or self.itself)
 
     @property
     def offset_penalties(self) -> tuple[float, ...] | None:
-        """The cost of each of `offsets`, or `None` if distance has no cost."""
+        """Returns the costs of `offsets`, or `None` if distance has no cost."""
         if not self.linear + self.logarithmic:
             return None
         return tuple(
@@ -206,10 +206,10 @@ class Relation:
 
 
 def parse_positions(positions: Sequence[str], owner: str) -> Relation:
-    """The sum of the position masks with these names.
+    """Returns the sum of the position masks with these names.
 
     Args:
-        positions: Names: `faraway_m` with a whole number m, `earlier`, `later`, `distance`,
+        positions: Names: `faraway_m` with an integer m, `earlier`, `later`, `distance`,
             `scaled_distance`. Without names, every step may attend to every step.
         owner: The name of the caller for errors.
 
@@ -217,7 +217,7 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
         The sum: the offsets that all masks allow, and their cost.
 
     Raises:
-        ValueError: If `positions` is not a list of these names, or allows no pair of steps.
+        ValueError: If `positions` is not a list of these names, or if it allows no pair of steps.
 
     Example:
 
@@ -261,7 +261,7 @@ def _offsets(time: Tensor) -> Any:
 
 
 def _additive_mask(name: str, time: Tensor, owner: str) -> Tensor:
-    """The mask as the paper adds it to the scores."""
+    """Returns the mask that the paper adds to the scores."""
     time = validate("time", time, TIME, owner)
     relation = parse_positions([name], owner)
     penalty = relation.penalty(time, "float32")

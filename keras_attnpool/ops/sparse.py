@@ -9,10 +9,10 @@ from keras_attnpool.types import Tensor
 
 
 def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """Sparsemax over the kept entries: `max(z - tau, 0)`, summing to 1, most entries exactly 0.
+    """Computes sparsemax over the kept entries: `max(z - tau, 0)`, whose sum is 1.
 
-    An entry that is smaller than the largest entry of its row by 1 or more has weight 0 and no
-    gradient. The weights are computed in float32 at least.
+    Most weights are exactly 0. An entry has weight 0 and no gradient if it is 1 or more below the
+    largest entry of its row. The weights are computed in float32 at least.
 
     Args:
         logits: Float tensor.
@@ -20,9 +20,9 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
-        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
-        entry.
+        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
+        the kept entries of each row. Masked entries and rows without a kept entry have weights of
+        exactly 0.
 
     Example:
 
@@ -36,10 +36,10 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
 
 
 def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
-    """1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, between softmax and sparsemax.
+    """Computes 1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, whose sum is 1.
 
-    An entry that is smaller than the largest entry of its row by 2 or more has weight 0 and no
-    gradient. The weights are computed in float32 at least.
+    The result lies between softmax and sparsemax. An entry has weight 0 and no gradient if it is 2
+    or more below the largest entry of its row. The weights are computed in float32 at least.
 
     Args:
         logits: Float tensor.
@@ -47,9 +47,9 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. They are >= 0 and sum to 1 over the
-        kept entries of each row. They are exactly 0 at masked entries and in rows without a kept
-        entry.
+        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
+        the kept entries of each row. Masked entries and rows without a kept entry have weights of
+        exactly 0.
 
     Example:
 
@@ -63,7 +63,7 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
 
 
 def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tensor:
-    """`max(z / power - tau, 0)^power`, with the threshold tau at which a row sums to 1."""
+    """Computes `max(z / power - tau, 0)^power`, with the tau that makes a row sum to 1."""
     mask = _as_bool(mask, "masked_sparsemax" if power == 1 else "masked_entmax15")
     z = at_least_float32(logits) / power
     kept = ops.ones_like(z, "bool")
@@ -72,12 +72,12 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
     highest = highest_along(ops.stop_gradient(ops.where(kept, z, _lowest(z))), -1)
     z = z - ops.expand_dims(highest, -1)
     # An entry 1 below the maximum has weight 0. Such entries and masked entries are replaced by -2.
-    # So the sums have no large numbers and no masked values. Sums of many -2 are exact; sums of
-    # many -1.3 would not be. A kept NaN stays.
+    # So the sums contain no large numbers and no masked values. Sums of many -2 are exact, and sums
+    # of many -1.3 would not be exact. A kept NaN is not replaced.
     far = scalar_like(-2.0, z)
     z = ops.where(ops.logical_or(ops.logical_not(kept), z <= -1), far, z)
     support = empty_batch_safe(lambda z: _support(z, power), ops.stop_gradient(z))
-    # The support has no gradient. The threshold is a closed form of the entries in the support, so
+    # The support has no gradient. The threshold has a closed form in the entries of the support, so
     # its gradient is exact without a custom rule.
     count = ops.sum(support, axis=-1, keepdims=True)
     mean = ops.sum(support * z, axis=-1, keepdims=True) / count
@@ -88,18 +88,18 @@ def _sparse(logits: Tensor, mask: Tensor | None, axis: int, power: int) -> Tenso
         # Without rounding errors, this is at least `1 / count`.
         height = ops.sqrt(ops.where(left * count < 1, 1 / count, left) / count)
     above = ops.relu(z - mean + height)
-    # `** power` would fail: TensorFlow's second derivative of `x ** 1` is NaN at 0
+    # `** power` would be wrong, because TensorFlow's second derivative of `x ** 1` is NaN at 0
     # (docs/upstream/tensorflow-power.md).
     weights = support * (above if power == 1 else ops.square(above))
     return ops.swapaxes(ops.where(kept, weights, scalar_like(0, z)), axis, -1)
 
 
 def _support(z: Tensor, power: int) -> Tensor:
-    """1 for entries of `z` that get a weight, else 0; the maximum of each row is 0."""
+    """Returns 1 for entries of `z` with a weight, else 0; each row of `z` has the maximum 0."""
     falling = -ops.sort(-z, axis=-1)
     count = ops.cumsum(ops.ones_like(falling), axis=-1)
     mean = ops.cumsum(falling, axis=-1) / count
-    # The threshold at which the entries so far would sum to 1.
+    # For each entry, the threshold at which the entries up to it would sum to 1.
     if power == 1:
         tau = mean - 1 / count
     else:

@@ -1,13 +1,14 @@
 """Recognises the kind of a text file, for all readers of text files.
 
-A file is opened as text, or refused with advice: another encoding, another delimiter, or a call
-that converts the file.
+A file is opened as text. Other files raise an error with advice: another encoding, another
+delimiter, or a call that converts the file.
 """
 
 import codecs
 import csv
 import gzip
 import io
+import itertools
 import re
 import reprlib
 import tomllib
@@ -20,8 +21,8 @@ from typing import Any, TextIO
 from keras_attnpool._checks import ArgumentError
 from keras_attnpool.types import PathLike
 
-_LARGEST = 2**30  # limit of unpacked bytes
-_SEEN = 2**16  # bytes from which a code page is recognised
+_LARGEST = 2**30  # the most bytes that a gzip file may unpack to
+_SEEN = 2**16  # the number of bytes that show the code page
 Row = tuple[int, list[str]]  # line number (from 1) and fields
 
 _TOLD = tomllib.loads(
@@ -38,7 +39,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 class _Lines(io.TextIOWrapper):
-    """A text stream that counts the lines read from it."""
+    """A text stream that counts the lines that were read."""
 
     given = 0
 
@@ -62,12 +63,13 @@ def opened(
     Args:
         owner: The function whose argument `encoding` the errors name, or `""`.
         path: The file.
-        encoding: The encoding. A byte order mark of UTF-16 or UTF-32 replaces the default.
+        encoding: The encoding. If no encoding is given, a byte order mark of UTF-16 or UTF-32 sets
+            it.
         newline: As in `open`.
         advice: Advice on files that are not text, by kind of file.
 
     Raises:
-        ValueError: If the file is not a text file, or not in that encoding.
+        ValueError: If the file is not a text file, or if it is not in this encoding.
     """
     try:
         if not isinstance(encoding, str):
@@ -90,7 +92,7 @@ def opened(
             with _Lines(stream, encoding, newline=newline) as text:
                 yield text
     except UnicodeDecodeError as error:
-        # The error holds the bytes that no line has returned yet.
+        # The error contains the bytes after the last returned line.
         number = text.given + 1 + error.object.count(b"\n", 0, error.start)
         raise _undecodable(owner, path, encoding, error, number) from error
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
@@ -100,10 +102,10 @@ def opened(
 
 
 def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
-    """The whole content of a text file, without a byte order mark.
+    """Returns the whole content of a text file, without a byte order mark.
 
     Raises:
-        ValueError: As `opened`, and for a gzip file that unpacks to more than 1 GiB.
+        ValueError: As `opened`, and if a gzip file unpacks to more than 1 GiB.
     """
     with opened(owner, path, encoding) as stream:
         buffer: Any = stream.buffer
@@ -118,7 +120,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """A remark on control characters in a text or one of its lines, or `""`."""
+    """Returns a remark if a text or line has control characters, else `""`."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -134,7 +136,7 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Lifts csv's limit on the length of fields for a while. The limit is global."""
+    """Inside the context, csv has no limit on the length of fields. The limit is global."""
     limit = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -143,12 +145,13 @@ def long_fields() -> Iterator[None]:
 
 
 def tsv_rows(content: str) -> Iterator[Row]:
-    """The rows of a tab-separated file. A field in quotes is read as csv writes it.
+    """Yields the rows of a tab-separated file. Quoted fields are read as in csv.
 
-    Any other quotation mark is part of the text, even if it opens a field and nothing closes it in
-    its row.
+    Any other quotation mark is part of the text, even if it opens a field and the row has no
+    closing mark.
     """
-    lines = [line.removesuffix("\r") for line in content.split("\n")]
+    ending = "\n" if "\n" in content else "\r"
+    lines = [line.removesuffix("\r") for line in content.split(ending)]
     tabs, start = lines[0].count("\t"), 0
     while start < len(lines):
         end = start + 1
@@ -175,24 +178,30 @@ def tsv_rows(content: str) -> Iterator[Row]:
 
 
 def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
-    """The rows of a CSV file, one by one as its lines are read.
+    """Yields each row of a CSV file as soon as it is read.
+
+    If the first row has quoted fields and another delimiter, each row is a single field.
+    `column_places` refuses such rows.
 
     Raises:
-        ValueError: For a quotation mark that is never closed.
+        ValueError: If a quotation mark is never closed.
     """
-    reader = csv.reader(lines, delimiter=delimiter, strict=True)
-    start = 1
+    lines, start = iter(lines), 1
+    first = next(lines, "")
+    reader = csv.reader(itertools.chain([first], lines), delimiter=delimiter, strict=True)
     try:
         with long_fields():
             for fields in reader:
                 yield start, fields or [""]
                 start = reader.line_num + 1
     except csv.Error as error:
-        raise ValueError(f"{path}, line {start}: {error}") from error
+        if start > 1 or not re.search('"[;\t,|]"', first.replace(delimiter, "")):
+            raise ValueError(f"{path}, line {start}: {error}") from error
+        yield from ((start, [line]) for line in itertools.chain([first], lines))
 
 
 def check_width(path: PathLike, line: int, fields: Sequence[str], first: Sequence[str]) -> None:
-    """Refuses a row with more or fewer fields than the first."""
+    """Raises an error if a row has more or fewer fields than the first row."""
     if len(fields) != len(first):
         raise ValueError(
             f"{path}, line {line}: {len(fields)} field(s), but the first line has {len(first)}"
@@ -207,15 +216,15 @@ def column_places(
     columns: Mapping[str, str | int],
     advice: str = "",
 ) -> list[int]:
-    """The positions of columns that are given by name or by position.
+    """Finds the positions of columns; a column is given by name or position.
 
     Args:
-        owner: The function that asks. The keys of `columns` are the names of its arguments.
+        owner: The calling function. The keys of `columns` are the names of its arguments.
         path: The file.
-        first: The fields of its first line.
-        delimiter: Character between them.
+        first: The fields of the first line.
+        delimiter: Character between the fields.
         columns: The columns.
-        advice: Message if another delimiter, which fills its `{!r}`, seems to be right.
+        advice: Message if another delimiter seems to be right; `{!r}` stands for this delimiter.
 
     Raises:
         ArgumentError: If there is no such column, or several columns have this name.
@@ -240,20 +249,12 @@ def column_places(
 
 
 def _kind(start: bytes) -> str:
-    """The kind of a file by its first bytes; `""` for text."""
-    kinds = (name for name, pattern in _KINDS.items() if pattern.match(start))
-    found = next(kinds, "")
-    if not found and re.match(rb"\d+ \d+\n[^ ]+ ", start):
-        try:
-            text = codecs.getincrementaldecoder("utf-8")().decode(start)
-        except UnicodeDecodeError:
-            return "word2vec"
-        return "word2vec" if _CONTROL.search(text) else ""
-    return found
+    """Returns the kind of file that the first bytes show, or `""` for text."""
+    return next((name for name, pattern in _KINDS.items() if pattern.match(start)), "")
 
 
 def _marked(start: bytes) -> str:
-    """The encoding of a file's byte order mark, or UTF-8 without a mark."""
+    """Returns the encoding that a byte order mark shows, or UTF-8 without a mark."""
     if start[:4] in (codecs.BOM_UTF32_LE, codecs.BOM_UTF32_BE):
         return "utf-32"
     if start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
@@ -262,7 +263,7 @@ def _marked(start: bytes) -> str:
 
 
 def _utf_16(content: bytes) -> str:
-    """Recognises UTF-16 without a mark: every second byte of ASCII text is 0."""
+    """Recognises UTF-16 without a mark: ASCII text has a 0 in every second byte."""
     even, odd = content[::2].count(0), content[1::2].count(0)
     encoding = "utf-16-le" if odd > even else "utf-16-be"
     if max(even, odd) < 3 or max(even, odd) < 3 * min(even, odd):
@@ -271,9 +272,11 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """The encoding that makes the likeliest text of bytes that are not UTF-8."""
+    """Guesses the encoding of bytes that are not UTF-8, from the most plausible text."""
     if guess := _utf_16(content):
         return guess
+    if b"\0" in content:
+        return None
     seen = content[:_SEEN]
     scores = {}
     for page, pattern in _CODE_PAGES.items():
@@ -290,7 +293,7 @@ def code_page(content: bytes) -> str | None:
 def _undecodable(
     owner: str, path: PathLike, encoding: str, error: UnicodeDecodeError, number: int
 ) -> ValueError:
-    """The error for bytes that are not in an encoding, with an encoding that fits."""
+    """Makes the error for bytes that do not fit an encoding; names an encoding that fits."""
     content, encoding = error.object, encoding.removesuffix("-sig")
     begin = content.rfind(b"\n", 0, error.start) + 1
     line = content[begin:].partition(b"\n")[0]
@@ -299,7 +302,10 @@ def _undecodable(
     where = f" (line {number}: byte 0x{content[error.start]:02x} is not valid {encoding})"
     if encoding == "utf-8" and others > 2 * bad:
         return _other_encoding(owner, path, encoding, None, line, where + ", whose rest is UTF-8")
-    return _other_encoding(owner, path, encoding, code_page(content[begin:]), line, where)
+    guess = code_page(content[begin:])
+    if not guess and b"\0" in content:
+        return ValueError(f"{path}: is no text, as bytes of it are 0{where}")
+    return _other_encoding(owner, path, encoding, guess, line, where)
 
 
 def _other_encoding(

@@ -5,7 +5,7 @@ import warnings
 import keras
 import numpy as np
 import pytest
-from backend_functions import numpy
+from backend_functions import everywhere, numpy
 
 from keras_attnpool import analysis, layers
 from keras_attnpool.batches import SequenceBatches
@@ -61,11 +61,11 @@ def subclassed():
     return model
 
 
-def sequential():
+def sequential(mask_value=0.0):
     model = keras.Sequential(
         [
             keras.Input((None, 3)),
-            keras.layers.Masking(),
+            keras.layers.Masking(mask_value),
             keras.layers.Dense(4, activation="tanh"),
             layers.AttentionPooling(4, gated=True, name="pooling"),
             keras.layers.Dense(2, activation="softmax"),
@@ -78,13 +78,18 @@ def sequential():
 class OfUser(keras.utils.PyDataset):
     """Two rows at a time, each batch as long as its longest row."""
 
+    def __init__(self, with_mask=True):
+        super().__init__()
+        self.with_mask = with_mask
+
     def __len__(self):
         return 3
 
     def __getitem__(self, index):
         rows = slice(2 * index, 2 * index + 2)
         end = max(LENGTHS[rows])
-        return (X[rows, :end], MASK[rows, :end]), np.zeros(len(X[rows]))
+        x = X[rows, :end]
+        return (x, MASK[rows, :end]) if self.with_mask else x, np.zeros(len(x))
 
 
 def tf_data():
@@ -109,6 +114,9 @@ FORMS = {
     "unequal rows": (with_mask, lambda: ROWS),
     "unequal rows for names": (lambda: with_mask(named=True), lambda: ROWS),
     "named unequal rows": (lambda: with_mask(named=True), lambda: {"x": ROWS}),
+    "rows that are dicts": (lambda: with_mask(named=True), lambda: [{"x": x} for x in ROWS]),
+    "rows that are lists": (with_mask, lambda: [[x, np.ones(len(x), bool)] for x in ROWS]),
+    "rows of each input": (with_mask, lambda: [ROWS, [np.ones(len(x), bool) for x in ROWS]]),
     "batches": (with_mask, lambda: SequenceBatches(ROWS, batch_size=2, mask=True, shuffle=True)),
     "PyDataset": (with_mask, OfUser),
     "tf.data": (with_mask, tf_data),
@@ -116,7 +124,18 @@ FORMS = {
     "subclassed": (subclassed, lambda: [X, MASK]),
     "Sequential": (sequential, lambda: X),
     "Sequential, unequal rows": (sequential, lambda: ROWS),
+    "Sequential, PyDataset": (sequential, lambda: OfUser(with_mask=False)),
+    "another value is masked": (lambda: sequential(-1.0), lambda: ROWS),
 }
+EVERYWHERE = [
+    "list",
+    "unequal rows",
+    "batches",
+    "tf.data",
+    "DataLoader",
+    "subclassed",
+    "Sequential",
+]
 
 
 def effects_by_hand():
@@ -155,7 +174,9 @@ def halves(by_hand):
     return analysis.faithfulness(with_mask(), [X, MASK], by_hand[0], [0.5]).comprehensiveness
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    "form", everywhere(FORMS, *EVERYWHERE, reason="the others are read by NumPy alone")
+)
 def test_every_form_is_read(form, by_hand, halves):
     make, given = FORMS[form]
     model = make()
@@ -229,6 +250,30 @@ def test_integrated_gradients_add_up_from_each_baseline():
         np.testing.assert_allclose(found.sum(axis=1), change[np.arange(5), chosen], atol=1e-4)
 
 
+@pytest.mark.torch_first("a sum on NumPy's side; the gradients run on all")
+@pytest.mark.parametrize("mask_value", [0.0, -1.0])
+def test_padding_stays_masked_on_the_way_from_a_baseline(mask_value):
+    """A step between the baseline and the value that is masked would count."""
+    for baseline in ("zeros", "mean"):
+        found = analysis.integrated_gradients(sequential(mask_value), ROWS, baseline=baseline)
+        expected = analysis.integrated_gradients(with_mask(), [X, MASK], baseline=baseline)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
+@pytest.mark.torch_first("Keras multiplies alike on each backend")
+def test_steps_of_several_axes():
+    """Frames of pictures: a step is a frame."""
+    x, kept = keras.Input((None, 3, 1)), keras.Input((None,), dtype="bool")
+    model = keras.Model([x, kept], with_mask()([keras.layers.Reshape((-1, 3))(x), kept]))
+    for measure in (
+        analysis.leave_one_out,
+        analysis.gradient_saliency,
+        analysis.integrated_gradients,
+    ):
+        found = measure(model, [X[..., None], MASK])
+        np.testing.assert_allclose(found, measure(with_mask(), [X, MASK]), atol=1e-5)
+
+
 def test_baselines():
     model, x = with_mask(), [X, MASK]
     mean = X[MASK].mean(axis=0)
@@ -272,8 +317,11 @@ def test_padding_that_counts_as_steps_is_warned_of_and_no_other():
             call()
         (told,) = [each for each in caught if each.category is UserWarning]
         assert told.filename == __file__
+    with pytest.warns(UserWarning, match="masks zeros"):
+        SequenceBatches(ROWS).predict(sequential(-1.0))
     with warnings.catch_warnings():
         warnings.simplefilter("error", UserWarning)
+        analysis.attention_scores(sequential(-1.0), ROWS)
         for model, rows in ((leaky, [X[0], X[3]]), (by_itself, ROWS), (sequential(), ROWS)):
             for call in calls(model, rows):
                 call()

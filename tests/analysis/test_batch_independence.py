@@ -179,6 +179,28 @@ def test_a_mask_of_fewer_steps_than_the_inputs():
     assert (found.holds, found.check, found.layer) == (False, "padding length", "strided")
 
 
+def test_numbers_and_pixels_are_not_padded():
+    x, length = keras.Input((None, 4)), keras.Input((), dtype="int32")
+    rows = [[-RANDOM.uniform(size=(n, 4)).astype("float32"), np.int32(n)] for n in (6, 4, 1)]
+    for pool, holds in ((ops.sum, True), (ops.max, False)):
+        pooled = pool(x, axis=1) / ops.cast(length, "float32")[:, None]
+        assert batch_independence(keras.Model([x, length], pooled), rows).holds == holds
+
+    class Pixels(keras.Model):
+        def call(self, x):
+            return ops.mean(ops.cast(x, "float32"), axis=(1, 2))
+
+    images = [RANDOM.integers(0, 255, (4, 5, 3)).astype("uint8") for _ in range(3)]
+    assert batch_independence(Pixels(), images).holds
+
+
+def test_a_small_fault_is_named_where_it_begins():
+    x = kl.Embedding(30, 6, embeddings_initializer="normal")(ids := keras.Input((None,)))
+    x = kl.GlobalMaxPooling1D(name="max")(kl.Rescaling(1e-3)(x))
+    model = keras.Model(ids, kl.Rescaling(1e4, name="loud")(x))
+    assert batch_independence(model, IDS).layer == "max"
+
+
 def test_padding_stands_where_the_rows_have_it():
     """A model that counts places from the start of the array holds on one side alone."""
     ids = keras.Input((None,), dtype="int32")

@@ -69,6 +69,7 @@ def test_mask_without_queries():
         ("scores", {"layout": "bhqt"}, "4 axes"),
         ("layout", {"layout": "bhx"}, "distinct letters"),
         ("layout", {"layout": "hbt"}, "'b' first"),
+        ("layout", {"layout": 5}, "distinct letters"),
         ("scores", {"scores": np.ones((1, 0, 3))}, "size 0"),
         ("heads", {"heads": 2}, "in [0, 2)"),
         ("heads", {"heads": "norm"}, "index or one of"),

@@ -154,7 +154,17 @@ class TestMasks:
         assert numpy(ops.lengths_to_mask(np.array([2, 0]), max_length=5)).shape == (2, 5)
 
     @pytest.mark.parametrize(
-        "lengths", [[2.0, 3.0], np.array([True, False]), 3, np.ones((2, 1), "int32"), []]
+        "lengths",
+        [
+            [2.0, 3.0],
+            np.array([True, False]),
+            3,
+            np.ones((2, 1), "int32"),
+            [],
+            ["2"],
+            None,
+            [[1], 2],
+        ],
     )
     def test_lengths_of_another_kind_are_refused(self, lengths):
         with pytest.raises(ValueError, match=r"`lengths` of lengths_to_mask must be integers \("):

@@ -30,6 +30,9 @@ TABLES = {
     "set": ({"good room", "bad room"}, r"a set has no order: pass sorted\(\w+\)"),
     "array": (np.array([[TEXTS, TEXTS]]), r"must be .* Received: ndarray of shape \(1, 2, 2\)"),
     "columns": (np.array([["x", "good"], ["y", "bad"]]), r"pass one, \w+\[:, 0\]"),
+    "rows": ([["good room"], ["bad room"]], "hold strings only. Received: list at index 0"),
+    "bytes": ([b"good room", b"bad room"], "hold strings only. Received: bytes at index 0"),
+    "string": ("ab", "Received: one string, 'ab'"),
 }
 # Each takes what stands for texts or words.
 ENTRIES = {
@@ -51,13 +54,18 @@ ENTRIES = {
     "top_attended_words": lambda table: analysis.top_attended_words(
         table, np.ones((2, 2)), [0, 1], ["x", "y"]
     ),
+    "top_attended_words names": lambda table: analysis.top_attended_words(
+        [["a"]], [[1.0]], [0], table
+    ),
 }
 
-MATRIX = ("top_attended_words", "columns")  # an array (texts, words) is a list of lists
+# A list of lists of words, and the names of steps, which are made strings.
+TAKEN = [*itertools.product(["top_attended_words"], ["columns", "rows", "bytes"])]
+TAKEN += itertools.product(["heatmap_html"], ["rows", "bytes"])
 
 
 @pytest.mark.parametrize(
-    ("entry", "kind"), [each for each in itertools.product(ENTRIES, TABLES) if each != MATRIX]
+    ("entry", "kind"), [each for each in itertools.product(ENTRIES, TABLES) if each not in TAKEN]
 )
 def test_tables_are_refused_with_the_column_to_pass(entry, kind):
     table, message = TABLES[kind]

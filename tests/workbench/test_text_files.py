@@ -1,8 +1,10 @@
 """Which kind of file it is: the cure that an error names is applied here, and gives the texts."""
 
+import gzip
 import io
 import re
 import struct
+import tarfile
 import zipfile
 
 import numpy as np
@@ -79,6 +81,15 @@ def test_controls_are_warned_of_once_with_the_encoding_that_is_meant(tmp_path):
         load_tsv(path)
 
 
+def tarred(content):
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w") as file:
+        entry = tarfile.TarInfo("x.tsv")
+        entry.size = len(content)
+        file.addfile(entry, io.BytesIO(content))
+    return packed.getvalue()
+
+
 def archive(*names):
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as packed:
@@ -94,7 +105,12 @@ def archive(*names):
         (archive("[Content_Types].xml"), "a workbook: save it as CSV, or .*pandas.read_excel"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "is a workbook"),
         (archive("x.tsv"), "is a zip archive: unpack it"),
+        (archive("[Content_Types].xml", "word/document.xml"), "a document, not a table"),
+        (b"%PDF-1.7", "a document, not a table"),
+        (tarred(b"a\tone\n"), "is a tar archive: unpack it"),
         (b"BZh91AY&SY", "not by gzip: unpack it"),
+        (gzip.compress(gzip.compress(b"a\tone\n")), "is compressed twice"),
+        (b"SQLite format 3\0\x10\xdd\0\0\x9a\0", "is no text.*line 1: byte 0xdd"),
         (b"PAR1\x15\x04", "pandas.read_parquet"),
         (b"\x80\x04\x95\x10", "pandas.read_pickle"),
     ],
@@ -111,9 +127,11 @@ def test_what_is_no_text_is_named(tmp_path, load, content, message):
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
-def test_the_delimiter_is_named(tmp_path, mark):
+@pytest.mark.parametrize("quoted", [False, True])
+def test_the_delimiter_is_named(tmp_path, mark, quoted):
     path = tmp_path / "x.csv"
-    path.write_text(written(path, ["one, two", "three"], mark))
+    content = written(path, ["one, two", "three"], mark)
+    path.write_text(re.sub(f"([^{mark}\n]+)", r'"\1"', content) if quoted else content)
     with pytest.raises(ValueError, match="`delimiter` of load_csv") as error:
         load_csv(path)
     assert f"looks like {mark!r}" in str(error.value)
@@ -150,6 +168,7 @@ QUOTED = [
     ('a\t"Good" and "bad"\nb\tx\n', ['"Good" and "bad"', "x"]),
     ('a\t"two\n\nlines"\nb\t"a\ttab"\n', ["two\n\nlines", "a\ttab"]),
     ('a\tx\nb\t"never closed\n\n', ["x", '"never closed']),
+    ('a\tone\rb\t"two"\r', ["one", "two"]),
 ]
 
 
@@ -169,19 +188,24 @@ BINARY = b"2 3\n" + b"".join(
 )
 
 
-def gensim_file(path, model):
-    from gensim.models import KeyedVectors, Word2Vec
+def gensim_file(path, kind):
+    from gensim.models import FastText, KeyedVectors, Word2Vec
 
-    if model:
-        Word2Vec([["good", "bad"]] * 5, vector_size=3, min_count=1).save(str(path))
-        return Word2Vec.load(str(path)).wv
-    vectors = KeyedVectors(3)
-    vectors.add_vectors(["good", "bad"], VECTORS)
-    vectors.save(str(path))
+    if kind == "keyed":
+        vectors = written = KeyedVectors(3)
+        vectors.add_vectors(["good", "bad"], VECTORS)
+    else:
+        options = {"vector_size": 3, "min_count": 1}
+        made = FastText(**options, bucket=9) if "fasttext" in kind else Word2Vec(**options)
+        made.build_vocab([["good", "bad"]])
+        vectors, written = made.wv, made.wv if "keyed" in kind else made
+    written.save(str(path))
     return vectors
 
 
-@pytest.mark.parametrize("kind", ["word2vec", "keyed", "model", "zip"])
+@pytest.mark.parametrize(
+    "kind", ["word2vec", "keyed", "model", "fasttext", "fasttext keyed", "zip"]
+)
 def test_vectors_of_other_formats_name_the_call_that_converts_them(tmp_path, monkeypatch, kind):
     path = tmp_path / "vectors.bin"
     expected = VECTORS
@@ -191,7 +215,7 @@ def test_vectors_of_other_formats_name_the_call_that_converts_them(tmp_path, mon
         with zipfile.ZipFile(path, "w") as packed:
             packed.writestr("vectors.txt", "good 0.1 -0.2 0.3\nbad 0.7 0.8 -0.9\n")
     else:
-        vectors = gensim_file(path, kind == "model")
+        vectors = gensim_file(path, kind)
         expected = [vectors["good"], vectors["bad"]]
     tokenizer = text.WordTokenizer(["[PAD]", "[UNK]", "good", "bad"])
     with pytest.raises(ValueError, match="vectors.bin: is ") as error:
@@ -221,6 +245,7 @@ def test_fasttext_is_named(tmp_path):
         (["1", "1.0"] * 9, "'1' and '1.0' are two classes"),
         (["Ham", "ham"] * 9, "'Ham' and 'ham'"),
         (["not spam", "notspam"] * 9, "two classes"),
+        (["yes", "yes\u200b"] * 9, "two classes"),
         (["a", "b"] * 9, None),
         (["1.0", "2.0"] * 9, None),
         (["0.5", "1", "1.5", "2"] * 9, None),

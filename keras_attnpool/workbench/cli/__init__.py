@@ -16,8 +16,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: The arguments after the program's name; `None` takes those of the process.
 
     Returns:
-        The exit status: 0, 2 for a mistake that the user can mend, 130 after Ctrl-C. One line on
-        standard error names the mistake.
+        The exit status: 0 without an error, 2 for a mistake of the user, 130 after Ctrl-C. One line
+        on standard error names the mistake.
 
     Example:
 
@@ -30,14 +30,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         given = parsed(argv)
         name = given.pop("command")
-        # Imported only now, so that help and errors of argparse do not wait for Keras.
+        # These late imports let argparse show help and errors without waiting for Keras.
         start_keras()
         command = getattr(importlib.import_module(f"keras_attnpool.workbench.cli.{name}"), name)
         return int(command(given))
     except SystemExit as stop:  # argparse has printed the error or the help
         return int(stop.code or 0)
     except BrokenPipeError:
-        # The reader of the output has stopped reading (`predict ... | head`).
+        # Another program has stopped reading the output (`predict ... | head`).
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except CommandError as error:

@@ -1,8 +1,8 @@
 """Keeps the state of a network's training on disk, epoch by epoch.
 
-Keras's `BackupAndRestore` has three gaps. It leaves out the generators of dropout. It overwrites
-weights and epoch number one after the other, so a stop in between leaves weights of another epoch.
-After it, `EarlyStopping` waits from 0 again.
+Keras's `BackupAndRestore` has three faults. It does not save the random generators of dropout. It
+writes the weights and the epoch number one after the other. If the process stops between them, they
+belong to different epochs. After a restart, `EarlyStopping` counts its patience from 0 again.
 """
 
 import json
@@ -20,11 +20,11 @@ from keras_attnpool.workbench.cli import runs
 from keras_attnpool.workbench.cli.errors import CommandError
 from keras_attnpool.workbench.cli.options import Options
 
-COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # metrics that every history has
+COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # every history has these metrics
 
 
 class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
-    """Saves every finished epoch, and stops when the best epoch is `patience` epochs back.
+    """Saves every finished epoch, and stops `patience` epochs after the best epoch.
 
     Early stopping needs only the history.
 
@@ -32,9 +32,9 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         run: The run folder.
         name: Name of the network's files.
         options: The options of `train`.
-        resume: Whether to continue from the files on disk.
-        begin: Only for the network whose best epoch becomes the run's model. It is called before
-            anything is written, so until then a run that will be replaced is intact.
+        resume: Whether training continues from the files on disk.
+        begin: A function that is called before anything is written. It may replace an older run.
+            Only the network whose best epoch becomes the run's model has `begin`.
     """
 
     def __init__(
@@ -62,7 +62,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     @property
     def best_epoch(self) -> int:
-        """The epoch (from 1) of the best validation accuracy. The lowest loss breaks ties."""
+        """The epoch (from 1) with the best validation accuracy. The lowest loss decides ties."""
         scores = zip(self.history["val_accuracy"], self.history["val_loss"], strict=True)
         ranked = [(accuracy, -loss) for accuracy, loss in scores]
         return 1 + ranked.index(max(ranked))
@@ -73,7 +73,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         return self.epochs > 0 and self.epochs - self.best_epoch >= self._options.patience
 
     def summary(self) -> dict[str, Any]:
-        """The metrics of the training."""
+        """The metrics of the whole training."""
         return {
             "epochs": self.epochs,
             "best_epoch": self.best_epoch,
@@ -83,8 +83,8 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     def on_epoch_begin(self, epoch: int, logs: dict[str, float] | None = None) -> None:
         """Sets the seed of the epoch."""
-        # On PyTorch, dropout draws from the generator of the process, which no checkpoint can keep.
-        # Every epoch seeds it anew, so a resumed run draws the same numbers as an unbroken run.
+        # On PyTorch, dropout uses the process's random generator, which no checkpoint can save.
+        # Every epoch sets its seed, so a resumed run draws the same numbers as an unbroken run.
         keras.utils.set_random_seed(((self._options.seed + 1) * 65537 + epoch) % 2**32)
         self._start = time.perf_counter()
 
@@ -102,7 +102,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         self.model.stop_training = self.is_over
 
     def _keep(self, logs: dict[str, float]) -> None:
-        """Writes the model if it is the best so far, and the files that a resumed run needs."""
+        """Writes the files that a resumed run needs, and the model if it is the best so far."""
         before = self.history, self._generators
         self.history = {
             name: [*self.history.get(name, ()), float(value)] for name, value in logs.items()
@@ -120,7 +120,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
                         shutil.copyfile(self.best, temporary)
             with whole_file(self._weights(self.epochs)) as temporary:
                 self.model.save_weights(temporary)
-            # The epoch counts only now, so the older weights can be removed.
+            # Now the new epoch is complete, so the older weights can be removed.
             state = {"history": self.history, "generators": self._generators}
             runs.write_json(self._path, state)
         except BaseException:
@@ -129,10 +129,10 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         self._weights(self.epochs - 1).unlink(missing_ok=True)
 
     def restore(self, model: keras.Model) -> None:
-        """Restores a compiled model to the end of the last finished epoch.
+        """Restores the state of a compiled model after the last finished epoch.
 
-        It restores the weights, the state of the optimizer, and the states of the random
-        generators, which `save_weights` leaves out.
+        Restores the weights, the state of the optimizer, and the states of the random generators,
+        which `save_weights` does not save.
         """
         path = self._weights(self.epochs)
         model.optimizer.build(model.trainable_variables)
@@ -152,10 +152,10 @@ def _generators(model: keras.Model) -> list[keras.Variable]:
 
 
 def _read(path: Path) -> tuple[dict[str, list[float]], list[list[int]]]:
-    """The history and the states of the generators that `Checkpoint` wrote.
+    """Reads the history and the states of the generators that `Checkpoint` wrote.
 
     Raises:
-        CommandError: If the files have other contents.
+        CommandError: If the contents of the files are not valid.
     """
     try:
         state = json.loads(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Scores networks on the test part, and checks whether simpler models are as good."""
+"""Scores networks on the test part, and compares them with simpler models."""
 
 import itertools
 import time
@@ -27,11 +27,12 @@ NO_LINEAR = "No linear rows: they need scikit-learn (pip install keras_attnpool[
 KINDS = {WORDS: "words", CHARACTERS: "characters"}
 STRENGTHS, SMOOTHINGS = (0.03, 0.1, 0.3, 1.0, 3.0, 10.0), (0.1, 0.3, 1.0)
 RESAMPLES = 10_000
-# With fewer validation texts than this, these fixed factors replace a choice. A mean of all is then
-# better than any choice, see `few` in benchmarks/results/command_line/own_files.json.
+# With fewer validation texts than this, the factors are fixed and not chosen. The mean of all
+# models is then better than any choice. See `few` in
+# benchmarks/results/command_line/own_files.json.
 FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
 TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
-FEW = 5  # points: test texts that cannot show a difference of this size are called few
+FEW = 5  # points; test texts are few if they cannot show such a difference
 
 
 class Simple(NamedTuple):
@@ -40,10 +41,10 @@ class Simple(NamedTuple):
     Attributes:
         predicted: The class of every test text.
         seconds: Time of fitting and prediction.
-        scorer: Scorer of further texts; only `BOTH` has one.
-        weights: Weights `(features, classes)` and bias `(classes,)`; only `MEAN` has them.
-        validation: The scores of the validation texts before the row was fitted on them; `BOTH` and
-            `MEAN` have them.
+        scorer: Computes the scores of further texts. Only `BOTH` has a scorer.
+        weights: Weights `(features, classes)` and bias `(classes,)`; only for `MEAN`.
+        validation: The scores of the validation texts, before the classifier was fitted on these
+            texts. Only for `BOTH` and `MEAN`.
     """
 
     predicted: npt.NDArray[np.int64]
@@ -56,17 +57,17 @@ class Simple(NamedTuple):
 def linear(
     data: Data, kinds: Sequence[str] = (WORDS, CHARACTERS), balanced: bool = False
 ) -> dict[str, Simple]:
-    """The classes that linear classifiers on TF-IDF predict: on words and pairs of words, on 2 to 5
-    characters of a word, and on both.
+    """Predicts classes by linear classifiers on TF-IDF features. The features are words and word
+    pairs, or runs of 2 to 5 characters in a word, or all of these.
 
-    Each classifier is a support vector machine; on words, naive Bayes is tried as well. The
-    validation part chooses the regularization. Then the classifier is fitted on the training and
-    validation parts. If there is nothing to learn from, `largest` takes its place.
+    Each classifier is a support vector machine. Naive Bayes is tried on words, too. The validation
+    part chooses the regularization. Then the classifier is fitted on the training and validation
+    parts. If a classifier cannot be fitted, `largest` replaces it.
 
     Args:
         data: The texts.
-        kinds: Keys of `KINDS`. More than one adds `BOTH`.
-        balanced: Whether rare classes count as much as frequent ones.
+        kinds: Keys of `KINDS`. With several keys, the rows include `BOTH`.
+        balanced: Whether rare classes count as much as frequent classes.
 
     Returns:
         The rows by their names. Without scikit-learn there are none.
@@ -110,12 +111,12 @@ def linear(
 
 
 def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[str, Simple]:
-    """The row of a logistic regression on the mean of a language model's states.
+    """Returns the row of a logistic regression on a language model's mean states.
 
     Args:
         data: The texts.
         means: Means of the training, validation and test parts, `(texts, features)`.
-        balanced: Whether rare classes count as much as frequent ones.
+        balanced: Whether rare classes count as much as frequent classes.
     """
     try:
         from sklearn.linear_model import LogisticRegression
@@ -139,9 +140,9 @@ def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[s
 def _fitted(
     models: Sequence[Any], known: Any, data: Data, balanced: bool
 ) -> tuple[Any, Any] | None:
-    """The best model on the validation part, and the same model fitted on both parts.
+    """Returns the model that is best on the validation part, before and after a fit on both parts.
 
-    `None` if all texts have one class.
+    Returns `None` if all texts have the same class.
     """
     from sklearn.base import clone
 
@@ -151,7 +152,7 @@ def _fitted(
         model.fit(known[:size], labels[:size])
         return accuracy(labels[size:], model.predict(known[size:]), balanced)
 
-    with warnings.catch_warnings():  # as many classes as texts, or too large a strength
+    with warnings.catch_warnings():  # too many classes, or too large a strength
         warnings.simplefilter("ignore")
         try:
             best = max(models, key=score)
@@ -162,16 +163,16 @@ def _fitted(
 
 def _weights_of(machine: Any, classes: int, scaler: Any = None) -> tuple[Any, Any]:
     """Weights `(terms, classes)` and bias `(classes,)` of a support vector machine, or of a
-    logistic regression behind a scaler.
+    logistic regression with a scaler.
     """
     weights, bias = machine.coef_, machine.intercept_
     if scaler is not None:
         weights = weights / scaler.scale_
         bias = bias - weights @ scaler.mean_
-    if len(bias) == 1:  # for two classes it scores the second
+    if len(bias) == 1:  # for two classes it scores only the second class
         half = 1 if scaler is None else 2  # softmax of two is the sigmoid of their difference
         weights, bias = (np.concatenate([-each, each]) / half for each in (weights, bias))
-    # A class that was not seen has no weights, and gets the score of an excluded class.
+    # A class without training texts has no weights, and gets the score of an excluded class.
     all_weights = np.zeros((weights.shape[1], classes), np.float32)
     all_bias = np.full(classes, -1 if scaler is None else -10, np.float32)
     all_weights[:, machine.classes_], all_bias[machine.classes_] = weights.T, bias
@@ -185,10 +186,11 @@ def mixed(
     labels: npt.NDArray[Any],
     balanced: bool,
 ) -> tuple[float, float, float]:
-    """The factors of a network, of TF-IDF's scores and of the mean's logistic regression.
+    """Chooses three factors: of a network, of TF-IDF, and of the regression on mean states.
 
-    They have the least loss of all factors that get at least as many validation texts right as the
-    network alone. The last two factors are 0 if the network alone is best.
+    Factors are allowed if the validation accuracy is at least that of the network alone. The
+    function chooses the allowed factors with the smallest loss. The last two factors are 0 if the
+    network alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN
@@ -203,12 +205,12 @@ def mixed(
 
 
 def largest(data: Data) -> npt.NDArray[np.int64]:
-    """The most frequent class of the training part, for every test text."""
+    """Predicts the most frequent class of the training part for every test text."""
     return np.full(len(data.test), np.bincount(data.train.labels).argmax())
 
 
 def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
-    """The share of right answers. Balanced accuracy is the mean of this share over classes."""
+    """The share of correct predictions. Balanced accuracy is its mean over classes."""
     return _mean(predicted == labels, labels, balanced)
 
 
@@ -223,7 +225,7 @@ def difference(
     other: npt.NDArray[Any],
     balanced: bool = False,
 ) -> tuple[float, float, float]:
-    """The gain in accuracy of `other` over `own`, with its 95 % interval.
+    """Computes how much more accurate `other` is than `own`, with a 95 % interval.
 
     The interval comes from a paired bootstrap over the test texts. For balanced accuracy, it draws
     the texts of each class separately.
@@ -232,7 +234,7 @@ def difference(
     groups = [signs[labels == label] for label in np.unique(labels)] if balanced else [signs]
     generator, means = np.random.default_rng(0), []
     for group in groups:
-        # A text counts -1, 0 or 1, so drawing texts means drawing from three numbers.
+        # Each text gains -1, 0 or 1, so the bootstrap draws from three numbers.
         shares = [np.mean(group == value) for value in (-1, 0, 1)]
         drawn = generator.multinomial(len(group), shares, RESAMPLES)
         means.append((drawn[:, 2] - drawn[:, 0]) / len(group))
@@ -246,11 +248,11 @@ def sentence(
     simpler: list[str],
     balanced: bool = False,
 ) -> str:
-    """The conclusion of the results: the model is worth it, or a simpler row is as good.
+    """Tells whether the model is better than the simpler rows.
 
     Args:
         labels: The true class of every test text.
-        predicted: The predicted classes of the rows. The model's row comes first.
+        predicted: The predicted classes of each row. The model's row comes first.
         simpler: The rows that are simpler than the model, the simplest first.
         balanced: Whether balanced accuracy decides.
     """
@@ -278,8 +280,8 @@ def sentence(
         first, *more = level
         so = ("; so are " if more[1:] else "; so is ") * bool(more)
         widest = max(50 * (high - low) for _, low, high in (found[each] for each in level))
-        # No interval is narrower: if two rows answer all n texts alike, they may still differ on up
-        # to 3 / n of further texts.
+        # Intervals have at least this width. Two rows that agree on all n texts may still differ on
+        # 3 / n of further texts.
         sizes = np.unique(labels, return_counts=True)[1]
         widest = max(widest, 300 / (len(sizes) * int(sizes.min()) if balanced else len(labels)))
         few = f" They are too few to tell less than about {widest:.0f} points."
@@ -291,7 +293,7 @@ def sentence(
 
 
 def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str, Any]:
-    """Accuracy, F1 of every class that occurs or was predicted, and the mean F1."""
+    """Computes accuracy, the F1 of every class that occurs or is predicted, and their mean."""
     classes = np.arange(test.num_classes)[:, None]
     true, chosen = test.labels == classes, predicted == classes
     f1 = {
@@ -310,15 +312,13 @@ def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str
 
 
 def columns(balanced: bool) -> tuple[str, ...]:
-    """The columns of the table of results. If there is balanced accuracy, the rows are compared by
-    it.
-    """
+    """Returns the columns of the table of results. Balanced accuracy is a column if it decides."""
     shown = ("accuracy", "balanced", "macro-F1", "balanced, beside the model (95 %)")
     return (*shown, *COLUMNS[3:]) if balanced else COLUMNS
 
 
 def cells(result: Mapping[str, Any], balanced: bool) -> list[str]:
-    """A row of the table of results."""
+    """The cells of one row of the table of results."""
     row = [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
     if balanced:
         row.insert(1, f"{result['balanced_accuracy']:.3f}")
@@ -344,13 +344,13 @@ COLUMNS = (
 
 
 def table(results: Mapping[str, Any], test_size: int, balanced: bool) -> str:
-    """The results of `metrics.json` as lines of text."""
+    """Writes the results of `metrics.json` as lines of text."""
     rows = [[name, *cells(result, balanced)] for name, result in results.items()]
     return "\n".join(aligned([[f"{test_size} test texts", *columns(balanced)], *rows]))
 
 
 def aligned(rows: list[list[str]]) -> list[str]:
-    """Aligns the cells of a table in lines, with the first column to the left."""
+    """Aligns the cells of a table. The first column is left-aligned."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     return [
         "  ".join([f"{head:{widths[0]}}", *map(str.rjust, cells, widths[1:])]).rstrip()

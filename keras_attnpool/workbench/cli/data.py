@@ -1,4 +1,4 @@
-"""The texts that `train` learns from, and remarks on odd data."""
+"""Loads the texts that `train` learns from, and remarks on odd data."""
 
 import hashlib
 import os
@@ -29,13 +29,13 @@ HEADER_TEXTS = set(
 )
 COLUMNS = ("text_column", "label_column")
 MOST_LISTED = 5
-# The English texts that benchmarks/own_files.py reads have four times this share of these words.
-# Other languages have almost none.
+# The English texts of benchmarks/own_files.py have four times this share of these words. Other
+# languages have almost none of these words.
 ENGLISH, LEAST_ENGLISH = frozenset("the and of that this you with".split()), 0.02
 
 
 class Data(NamedTuple):
-    """The texts to train on, to choose the best epoch, and to test on."""
+    """The training texts, the validation texts and the test texts."""
 
     train: LabeledTexts
     validation: LabeledTexts
@@ -57,10 +57,10 @@ class Data(NamedTuple):
 
 
 def load(options: Options) -> tuple[Data, list[str]]:
-    """The data that the options name, and warnings about a user's file.
+    """Loads the data that the options name, and returns warnings about a user's file.
 
     Raises:
-        CommandError: If they cannot be read.
+        CommandError: If the data cannot be read.
     """
     remarks: list[str] = []
     test = None
@@ -95,7 +95,7 @@ def load(options: Options) -> tuple[Data, list[str]]:
 
 
 def header_remark(whole: LabeledTexts) -> list[str]:
-    """A remark if the first row of a file may hold the names of its columns."""
+    """Returns a remark if the first row of a file may hold column names."""
     text, label = whole.texts[0], whole.label_names[whole.labels[0]]
     occurs_once = np.count_nonzero(whole.labels == whole.labels[0]) == 1
     if not occurs_once or not (label.lower() in HEADER_LABELS or text.lower() in HEADER_TEXTS):
@@ -107,7 +107,7 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
-    """A remark if the labels are longer than the texts: the columns are probably swapped."""
+    """Returns a remark if labels are longer than texts. The columns are then probably swapped."""
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
     if mean_label <= np.mean([len(text) for text in whole.texts]):
         return []
@@ -116,7 +116,7 @@ def swap_remark(whole: LabeledTexts) -> list[str]:
 
 
 def class_remarks(data: Data) -> list[str]:
-    """Remarks on classes of a single text, and on classes that a part lacks."""
+    """Returns remarks on classes with a single text, and on classes that a part lacks."""
     names = data.train.label_names
     counts = {
         name: np.bincount(part.labels, minlength=len(names))
@@ -138,7 +138,7 @@ def class_remarks(data: Data) -> list[str]:
 
 
 def overlap_remarks(data: Data) -> list[str]:
-    """A remark on test texts that the training part contains, apart from case and white space."""
+    """Returns a remark if test texts are in the training part too; case and blanks do not count."""
     parts = {
         name: [" ".join(text.casefold().split()) for text in part.texts]
         for name, part in data._asdict().items()
@@ -157,7 +157,7 @@ def overlap_remarks(data: Data) -> list[str]:
 
 
 def language_remark(texts: LabeledTexts) -> list[str]:
-    """A remark if texts for an English model lack the words that are common in English."""
+    """Returns a remark if texts for an English model lack common English words."""
     words = [word for text in texts.texts for word in text.casefold().split()]
     if sum(word in ENGLISH for word in words) >= LEAST_ENGLISH * len(words):
         return []
@@ -175,7 +175,7 @@ def _load_public(name: str, split: str) -> LabeledTexts:
 
 
 def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
-    """The labelled texts of a file, read as the options say.
+    """Reads the labelled texts of a file as the options say.
 
     Raises:
         CommandError: If the options do not fit the file.
@@ -195,7 +195,7 @@ def load_file(path: str, options: Options, **kwargs: Any) -> LabeledTexts:
         )
     loader = LOADERS[suffix]
     if options.delimiter and loader is datasets.load_tsv:
-        # The file is read as csv writes it, by default with the columns of a .tsv.
+        # The file is read as csv. By default it has the columns of a .tsv.
         named = any(isinstance(column, str) for column in columns)
         kwargs = {"header": named, "text_column": 1, "label_column": 0, **kwargs}
         loader = datasets.load_csv

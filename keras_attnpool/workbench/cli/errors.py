@@ -1,4 +1,4 @@
-"""The error for everything that the user can mend, as opposed to bugs."""
+"""Defines the error for mistakes that the user can correct. Other errors are bugs."""
 
 import importlib.util
 import os
@@ -11,12 +11,12 @@ class CommandError(ValueError):
 
 
 def of_file(error: OSError) -> str:
-    """The message with the name of the file and its fault."""
+    """Makes a message from the name of a file and its fault."""
     return f"{error.filename}: {error.strerror}" if error.filename else str(error)
 
 
 def start_keras() -> None:
-    """Imports Keras, and turns its long traceback for a missing backend into one line.
+    """Imports Keras, and replaces the long traceback for a missing backend by one line.
 
     Raises:
         CommandError: If the chosen backend is unknown or not installed.

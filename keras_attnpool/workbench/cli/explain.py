@@ -26,8 +26,8 @@ def explain(given: dict[str, Any]) -> int:
     """Prints the class of every text with its important words, and writes heat maps.
 
     Args:
-        given: `run`, and the given values of `texts`, `file`, `input`, its reading options, `words`
-            and `out`.
+        given: `run`, and the given values of `texts`, `file`, `input` with its reading options,
+            `words` and `out`.
 
     Returns:
         The exit status, 0.
@@ -48,7 +48,7 @@ def explain(given: dict[str, Any]) -> int:
     pieces: list[str] = []
     explained = []
     with reported():
-        # An explanation takes one prediction per word, so each text is printed as soon as it is
+        # An explanation needs one prediction per word, so each text is printed as soon as it is
         # ready.
         for each in run.explainer.explain(texts):
             print(field(each.label), f"{each.probability:.4f}", _shortened(each.text), sep="\t")
@@ -73,7 +73,7 @@ def explain(given: dict[str, Any]) -> int:
 
 
 def _print_words(explained: Explanation, number: int) -> None:
-    """Prints the words of largest effect."""
+    """Prints the words with the largest effects."""
     attention = explained.attention
     if explained.words:
         print("   effect", *["attention"] * (attention is not None), "word", sep="  ")
@@ -88,7 +88,7 @@ def _print_words(explained: Explanation, number: int) -> None:
 
 
 def _check_out(out: Path) -> None:
-    # The file extension is required, so that a slip does not replace a model or a file of texts.
+    # The file extension is required. Otherwise a typing error could replace a model or a text file.
     if out.suffix.lower() not in (".html", ".htm") or out.is_dir():
         raise CommandError(f"--out must name an .html file. Received: {out}")
     if not out.parent.is_dir():

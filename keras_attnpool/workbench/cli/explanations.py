@@ -12,40 +12,41 @@ from keras_attnpool import analysis
 from keras_attnpool.workbench.cli.networks import embeddings
 from keras_attnpool.workbench.cli.readers import Reader, Words
 
-# Longer texts are explained by gradients, since leaving out words takes one prediction per word.
+# Gradients explain longer texts, because leaving out words needs one prediction per word.
 LONG = 128
 CHUNK = 32
-# A heat map with more cells shows only the mean over the heads.
+# A heat map with more cells than this shows only the mean of the heads.
 MOST_CELLS = 20_000
 POOLING = "pooling"  # the layer whose weights pool the words
-# Terminal, heat maps and reports share one scale. Full colour is a word with an effect of a quarter
-# of the probability, or attention of four times the uniform weight.
+# Terminal, heat maps and reports use the same scale. A word has the full colour if its effect is a
+# quarter of the probability, or if its attention is four times the uniform weight.
 EFFECT_COLOUR, ATTENTION_COLOUR = 0.25, 4.0
 EFFECT = (
     "Effect: by how much the probability of the predicted class falls without the word; 1 is all "
     "of it, + speaks for the class, - against it."
 )
-# A model that is certain of a text stays certain without any single word.
+# If all effects are smaller, no single word changes the prediction.
 NOTHING = 0.01
 UNMOVED = (
     "Where all effects are near 0, no single word decides: the model stays as sure without it."
 )
 BY_GRADIENT = "The text is long: its effects are gradient x input, a first guess at the same."
 ATTENTION = "Attention: 1 is what a mean over all words would give to each."
-# A text tells nothing if no weight is further from the uniform weight than this. On the generated
-# reviews, texts lie between 0.04 and 0.5 with LAMA, and between 1.6 and 21 with SAN.
+# If no weight of a text differs more from the uniform weight than this, its attention counts as
+# uniform. On the generated reviews, the differences are 0.04 to 0.5 with LAMA, and 1.6 to 21 with
+# SAN.
 FLAT = 0.5
 
 
 class Explanation(NamedTuple):
-    """The prediction for a text, and its reasons.
+    """The prediction for a text, and the reasons for it.
 
     Attributes:
         text: The text.
         label: The predicted class.
-        probability: Its probability.
+        probability: The probability of the predicted class.
         words: The words that the model reads, in order.
-        effects: float32 array `(words,)`: how much the probability falls if the word is removed.
+        effects: float32 array `(words,)`: how much the probability falls without each word.
         heads: float32 array `(heads, words)`, the attention weights of each head as multiples of
             the uniform weight. `None` for a model without attention over words.
         by_gradient: Whether the effects are gradient x input, as for long texts.
@@ -61,11 +62,11 @@ class Explanation(NamedTuple):
 
     @property
     def attention(self) -> npt.NDArray[np.float32] | None:
-        """The mean attention of the heads, float32 `(words,)`."""
+        """The mean attention over the heads, float32 `(words,)`."""
         return None if self.heads is None else self.heads.mean(axis=0)
 
     def first(self, number: int) -> Self:
-        """The explanation of the first words only."""
+        """Returns the explanation of the first words only."""
         heads = None if self.heads is None else self.heads[:, :number]
         words, effects = self.words[:number], self.effects[:number]
         return self._replace(words=words, effects=effects, heads=heads)
@@ -76,7 +77,7 @@ class Explainer:
 
     Args:
         model: The model.
-        reader: Reader that makes its inputs.
+        reader: Reader that makes the model's inputs.
         label_names: The classes.
     """
 
@@ -135,24 +136,25 @@ class Explainer:
         if number > LONG and isinstance(self._reader, Words):
             (layer,) = embeddings(self._model)
             slopes = analysis.gradient_saliency(self._model, inputs, [chosen], layer=layer)[0]
-            # The gradient is that of the log-probability, so this is the change of the probability.
+            # The gradient is of the log-probability, so this product is the change of the
+            # probability.
             return slopes[self._reader.mask(inputs)[0]] * whole[chosen], whole, True
         numbered = Numbered(self._model, self._reader, [content])
         return analysis.leave_one_out(numbered, numbered.ids)[0], whole, False
 
 
 class Numbered:
-    """A classifier of some texts that reads numbers of words instead of the model's inputs.
+    """A classifier of fixed texts. Its inputs are word numbers, not the model's inputs.
 
     `analysis` removes ids from texts; with this classifier, it removes words.
 
     Args:
         model: The model.
-        reader: Reader that makes its inputs.
+        reader: Reader that makes the model's inputs.
         texts: The texts.
 
     Attributes:
-        ids: Integer array `(texts, words)`, a different number for each word of each text, 0 =
+        ids: Integer array `(texts, words)` with a different number for each word of each text, 0 =
             padding.
     """
 
@@ -161,7 +163,7 @@ class Numbered:
         sizes = [len(reader.words(content)) for content in texts]
         mask = np.arange(max(sizes)) < np.array(sizes)[:, None]
         self.ids = np.where(mask, np.cumsum(mask).reshape(mask.shape), 0)
-        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # several tests ask for the same
+        self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # tests repeat texts
 
     def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
         """The probabilities for texts without some of their words."""
@@ -172,7 +174,7 @@ class Numbered:
         for start in range(0, len(new), CHUNK):
             texts, left_out, chunk = [], [], new[start : start + CHUNK]
             for row in map(asked.__getitem__, chunk):
-                # If no word is left, it does not matter which text it was.
+                # If no word is left, all texts have the same probabilities.
                 owner = int(np.searchsorted(self.ids.max(axis=1), row.max(initial=0)))
                 own = self.ids[owner]
                 texts.append(self._texts[owner])
@@ -184,10 +186,10 @@ class Numbered:
 
 
 def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
-    """A warning if attention is almost uniform in at least half of the texts.
+    """Returns a warning if attention is almost uniform in at least half of the texts.
 
     Args:
-        attention: For each text the attention on its words, 1 = uniform.
+        attention: The attention on each text's words. Uniform attention is 1.
     """
     farthest = sorted(float(np.abs(each - 1).max()) for each in attention if each.size > 1)
     if not farthest or (middle := farthest[(len(farthest) - 1) // 2]) > FLAT:
@@ -226,7 +228,7 @@ def heatmaps(explanation: Explanation, label: str) -> list[str]:
 
 
 def _filled(inputs: Any, number: int) -> Any:
-    """Fills inputs up to whole chunks, so that a compiled model meets few shapes."""
+    """Fills up inputs to whole chunks, so that a compiled model gets few shapes."""
     return keras.tree.map_structure(
         lambda each: np.concatenate([each, np.repeat(each[:1], -number % CHUNK, axis=0)]), inputs
     )
@@ -239,13 +241,13 @@ def _row(scores: Any, row: int) -> Any:
 def _over_steps(
     scores: Any, symbols: Any, mask: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.float32] | None:
-    """Weights `(heads, kept steps)` of one text, from any layout. They sum to 1 over time.
+    """Turns scores of any layout into weights `(heads, kept steps)` that sum to 1 over time.
 
     Args:
-        scores: Weights of the layer for the text, or a dictionary of them. They have an axis of
-            steps; heads and queries may stand before it, and features behind it.
-        symbols: The model's outputs with these weights. Only their axes of steps have no size,
-            unless all texts have one length.
+        scores: Weights of the layer for one text, or a dictionary of weights. Heads and queries may
+            precede the axis of steps, and features may follow it.
+        symbols: The symbolic tensors of these weights. Their axis of steps has no size, unless all
+            texts have the same length.
         mask: Boolean array `(steps,)`.
     """
     flat = zip(*map(keras.tree.flatten, (scores, symbols)), strict=True)
@@ -256,12 +258,12 @@ def _over_steps(
                 continue
             over_time = np.moveaxis(each, axis, -1)
             sums = over_time[..., mask].sum(axis=-1)
-            # A padded query attends to nothing.
+            # A padded query has no attention.
             if not np.isclose(np.median(sums[sums > 0]) if sums.any() else 0, 1, atol=0.01):
                 continue
             if axis < each.ndim - 1:  # each feature has its own weights
                 over_time = over_time.mean(axis=-2)
-            # The attention of all steps on a step. Learned queries are not steps.
+            # Each step gets the mean attention of all steps. Learned queries are not steps.
             if over_time.ndim == 3 and over_time.shape[1] == mask.size:
                 over_time = over_time[:, mask].mean(axis=1)
             return np.asarray(over_time[..., mask].reshape(-1, mask.sum()), np.float32)

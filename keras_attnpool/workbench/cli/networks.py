@@ -1,4 +1,4 @@
-"""Builds the networks of `train`: the model, and networks with other poolings to compare."""
+"""Builds the networks of `train`: the model, and networks with other poolings for comparison."""
 
 import inspect
 from typing import Any, NamedTuple
@@ -22,16 +22,16 @@ WANTED = {
     f"or alone, {MINILM} or a preset of KerasHub: its name, hf://user/model or a folder",
     "pooling": f"--pooling must be one of {', '.join(POOLINGS)}, or the class of a layer",
 }
-HIDDEN_UNITS = 100  # the same as in the comparison that chose the default
+HIDDEN_UNITS = 100  # as in the comparison that chose the default
 EMBEDDING_DIM = 100
-# The options per kind of input; the option for the length comes first.
+# The options for each kind of input; the option for the length comes first.
 READ_AS = {
     "words": ("max_length", "min_frequency", "embeddings", "embedding_dim"),
     "tokens": ("max_tokens", "layer", "fine_tune"),
 }
-# The last of the 6 layers has learned to compare sentences. On layer 4, the same head is better on
-# SST-2 and SUBJ, and cheaper. On TREC, 500 texts show no difference. See `layers_of_minilm` in
-# benchmarks/results/command_line/own_files.json.
+# The last of the 6 layers has learned to compare sentences. The same head is better on SST-2 and
+# SUBJ with the states of layer 4, and faster. On 500 texts of TREC there is no difference. See
+# `layers_of_minilm` in benchmarks/results/command_line/own_files.json.
 LAYERS = {MINILM: 4}
 FINE_TUNING_RATE, RATE = 5e-5, 1e-3
 
@@ -40,10 +40,11 @@ class Encoder(NamedTuple):
     """The meaning of `--encoder A+B`.
 
     Attributes:
-        language_model: The preset of a language model; `None` if the texts are read as words.
-        stages: The layers behind the language model, or over the vectors of words.
-        layer: The layer of the language model whose states are the features; `None` is the last.
-        is_frozen: Whether a language model reads the texts and is not trained.
+        language_model: The preset of a language model, or `None` if the texts are read as words.
+        stages: The layers after the language model or after the vectors of words.
+        layer: The layer of the language model whose states are the features. `None` is the last
+            layer.
+        is_frozen: Whether there is a language model that is not trained.
     """
 
     language_model: str | None
@@ -53,7 +54,7 @@ class Encoder(NamedTuple):
 
     @property
     def reads(self) -> str:
-        """The kind of input that texts become."""
+        """The kind of input that is made from the texts."""
         return "tokens" if self.language_model else "words"
 
 
@@ -75,9 +76,9 @@ def rows(options: Options) -> dict[str, str]:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Refuses unknown names, and options that the model does not have."""
+    """Raises an error for unknown names and for options that the model does not have."""
     for name, wanted in WANTED.items():
-        # `Options` treats an empty name as one that was not given.
+        # For `Options`, an empty name is a missing name.
         if name in given and not all(given[name].split("+")):
             raise CommandError(f"{wanted}. Received: {given[name]!r}")
     asked = encoder(options)
@@ -102,7 +103,7 @@ def check(given: dict[str, Any], options: Options) -> None:
 
 
 def without_effect(options: Options) -> set[str]:
-    """The options that have no effect on a run."""
+    """Lists the options that have no effect on a run."""
     read = encoder(options).reads
     unused = {name for kind, names in READ_AS.items() if kind != read for name in names}
     return unused | ({"train_size", "test_size"} if options.file or options.dataset else set())
@@ -128,10 +129,10 @@ def build(
 
     Args:
         options: The options of `train`.
-        inputs: Description of the inputs by the reader, see `readers`.
+        inputs: The reader's description of the inputs, see `readers`.
         num_classes: Number of classes.
         vectors: The initial embeddings; `None` draws them at random.
-        pooling: The pooling behind the encoder.
+        pooling: The pooling after the encoder.
     """
     asked = encoder(options)
     stages = [_config(options, "encoder", name) for name in asked.stages]
@@ -166,7 +167,7 @@ def embeddings(model: keras.Model) -> list[keras.layers.Embedding]:
 
 
 def size(model: keras.Model) -> dict[str, int]:
-    """The number of weights of a model, with and without the vectors of words."""
+    """Counts the weights of a model, with and without word vectors."""
     parameters = model.count_params()
     words = sum(layer.count_params() for layer in embeddings(model))
     return {"parameters": parameters, "parameters_without_embeddings": parameters - words}

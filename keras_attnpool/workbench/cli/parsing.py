@@ -1,4 +1,4 @@
-"""The parser: the arguments of every command with their help, from `commands.toml`."""
+"""Parses the arguments of the commands. `commands.toml` lists the arguments with their help."""
 
 import argparse
 import difflib
@@ -15,15 +15,15 @@ from keras_attnpool.workbench.cli.errors import start_keras
 
 
 def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
-    """Only the given options, with the name of the command as `command`.
+    """Returns only the given options, with the name of the command as `command`.
 
     Raises:
-        SystemExit: After help, or a message on standard error.
+        SystemExit: After the help, or after a message on standard error.
     """
     top, commands = parser()
     known, rest = top.parse_known_args(argv)
     given = vars(known)
-    # argparse itself does not accept texts behind an option.
+    # argparse itself does not accept texts after an option.
     takes_texts = given["command"] in ("predict", "explain")
     behind_dashes = rest[:1] == ["--"]
     if takes_texts and (behind_dashes or not any(each.startswith("-") for each in rest)):
@@ -38,7 +38,7 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors in one line, as the commands do. The usage is longer than a page."""
+    """Reports errors in one line, as the commands do. The usage would fill a page."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs["formatter_class"] = argparse.RawDescriptionHelpFormatter
@@ -49,7 +49,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser() -> tuple[_Parser, dict[str, _Parser]]:
-    """The parser of all commands, and the parser of each command."""
+    """Makes the parser of all commands, and the parser of each command."""
     written = resources.files(__package__).joinpath("commands.toml").read_text(encoding="utf-8")
     described = tomllib.loads(Template(written).substitute(options.told()))
     top = _Parser(prog="python -m keras_attnpool", description=described.pop("description"))
@@ -60,8 +60,8 @@ def parser() -> tuple[_Parser, dict[str, _Parser]]:
     lists = described.pop("arguments")
     for name, entry in described.items():
         titles = entry.pop("arguments")
-        # Options that are not given are absent. Defaults come later, so that --resume sees the
-        # difference.
+        # Options that are not given are absent. Defaults are set later, so that --resume can tell
+        # the difference.
         command = commands.add_parser(name, argument_default=argparse.SUPPRESS, **entry)
         for title, names in titles.items():
             group = command.add_argument_group(title) if title.strip("|") else command
@@ -73,7 +73,7 @@ def parser() -> tuple[_Parser, dict[str, _Parser]]:
 
 
 class _Version(argparse.Action):
-    """Shows versions. Help need not wait for the import of Keras, which takes seconds."""
+    """Shows versions. Keras is imported here, so that help does not wait for it."""
 
     def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> None:
         start_keras()
@@ -92,7 +92,7 @@ def _add(group: Any, typed: str, text: str) -> None:
     if not flags:
         name = {"TEXT": "texts"}.get(metavar, metavar.lower())
         nargs = typed[-1] if typed[-1] in "?*" else None
-        # The default is repeated here. Otherwise argparse lists TEXT as missing.
+        # The default is set here again. Otherwise argparse reports TEXT as missing.
         given |= {"nargs": nargs, "default": argparse.SUPPRESS}
         group.add_argument(name, help=text, **given)
         return

@@ -32,7 +32,7 @@ from keras_attnpool.workbench.cli.trained import Run
 
 BATCH = 64  # number of texts that are predicted at once
 NUMBER = re.compile(r"[+-]?[\d., ]+(e[+-]?\d+)?%?", re.IGNORECASE)  # phone numbers match as well
-# Control characters that a table escapes. The quotes of a .csv keep tabs and line breaks.
+# A table escapes these control characters. In a .csv, quotes keep tabs and line breaks.
 BUT_LINES, ALL = r"[^\r\n\t]+|\r(?!\n)", r"(?s).+"
 
 
@@ -40,7 +40,7 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and the given values of `texts`, `file`, `input`, its reading options,
+        given: `run`, and the given values of `texts`, `file`, `input` with its reading options,
             `output` and `json`.
 
     Returns:
@@ -52,7 +52,7 @@ def predict(given: dict[str, Any]) -> int:
     with _output(given) as (stream, kind):
         table = given_table(given)
         run = Run.load(given["run"])
-        # A user who types texts waits for each answer.
+        # A user who types texts needs each answer at once.
         size = 1 if reads_stdin(given) and sys.stdin.isatty() else BATCH
         start, done, empty, shown = time.monotonic(), 0, 0, 0.0
         mark = "\t" if kind == ".tsv" else given.get("delimiter", ",")
@@ -85,7 +85,7 @@ def tell_of_empty(empty: int, texts: int) -> None:
 
 @contextmanager
 def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
-    """The place and form of the output. A file appears whole or not at all."""
+    """Opens the output in its format. A file is written whole or not at all."""
     if "output" not in given:
         yield sys.stdout, "json" if given.get("json") else ""
         return
@@ -106,7 +106,7 @@ def _output(given: dict[str, Any]) -> Iterator[tuple[TextIO, str]]:
 
 
 class Table(NamedTuple):
-    """Texts, each with the other cells of its row.
+    """Texts with the other cells of their rows.
 
     Attributes:
         names: The names of the columns.
@@ -117,7 +117,8 @@ class Table(NamedTuple):
     rows: Iterator[tuple[str, list[str]]]
 
 
-# A function that writes a text, its row, its class and the probabilities of all classes.
+# The type of a function that writes a text, its row, its class and the probabilities of all
+# classes.
 Writer = Callable[[str, list[str], str, dict[str, float]], None]
 
 
@@ -149,7 +150,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
     shown = ALL if mark == "\t" else BUT_LINES
 
     def put(cells: list[str]) -> None:
-        # `visible` would mark white space alone. The dot prevents this.
+        # With the dot, `visible` does not mark a text of only white space.
         told = (re.sub(shown, lambda part: visible(f".{part[0]}")[1:], cell) for cell in cells)
         writer.writerow(map(_no_formula, told))
 
@@ -161,7 +162,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _own_names(wanted: list[str], names: list[str]) -> list[str]:
-    """The names of the answer's columns, which differ from the names of the input's columns."""
+    """Names the output's own columns; the names differ from those of the input's columns."""
     taken, own, number = {name.strip() for name in names}, wanted, 1
     while taken.intersection(own):
         number += 1
@@ -184,10 +185,10 @@ WRITERS: dict[str, Callable[[TextIO, list[str], list[str], str], Writer]] = {
 
 
 def given_table(given: dict[str, Any]) -> Table:
-    """The texts of a command: arguments, lines of a file or of standard input, or a table.
+    """Returns the texts of a command, from arguments, a file's lines, standard input or a table.
 
     Raises:
-        CommandError: If a file stands where a text is expected, or cannot be read as texts.
+        CommandError: If a text is the name of a file, or if a file cannot be read as texts.
     """
     sources = [name for name in ("texts", "file", "input") if given.get(name)]
     if len(sources) > 1:
@@ -218,7 +219,7 @@ def given_table(given: dict[str, Any]) -> Table:
 
 
 def _check_file(option: str, path: str) -> None:
-    # The file is not opened for this, since a pipe can be opened only once.
+    # The file is not opened for this check, because a pipe can be opened only once.
     with reported(option):
         if stat.S_ISDIR(os.stat(path).st_mode):
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -230,7 +231,7 @@ def reads_stdin(given: dict[str, Any]) -> bool:
 
 
 def table_rows(path: str, given: dict[str, Any]) -> Iterator[Any]:
-    """The texts of one column of a .csv or .tsv file, gzipped or not, one by one.
+    """Reads the texts of one column of a .csv or .tsv file, gzipped or not, one by one.
 
     Args:
         path: The file.
@@ -313,7 +314,7 @@ def _opened(
 
 
 def _watched(path: str, stream: TextIO) -> Iterator[str]:
-    """The lines of a stream without a byte order mark. Warns of the first control character."""
+    """Yields the lines of a stream without a byte order mark, and warns of a control character."""
     is_told = False
     for place, line in enumerate(stream):
         if not is_told and (remark := control_remark(path, line, stream.encoding)):
@@ -323,7 +324,7 @@ def _watched(path: str, stream: TextIO) -> Iterator[str]:
 
 
 def field(content: str) -> str:
-    """A label or a text as part of a line, without codes for terminals and spreadsheets."""
+    """Turns a label or a text into a safe part of a line for terminals and spreadsheets."""
     return _no_formula(visible(content))
 
 

@@ -21,7 +21,7 @@ from keras_attnpool.workbench.cli.reporting import reported
 from keras_attnpool.workbench.datasets import LabeledTexts, cache_folder
 
 VOCABULARY = "vocabulary.json"
-# Each length of batches is compiled, so there are few lengths, at the price of more padding.
+# Each length of batches is compiled. So there are few lengths, and more padding.
 LENGTHS = 2
 WORD_STEP, TOKEN_STEP = 32, 16
 
@@ -32,8 +32,8 @@ class Words:
     """Word ids `(texts, time)`, 0 = padding.
 
     Args:
-        tokenizer: The tokenizer with the words of the training texts.
-        max_length: Longer texts are cut to this many words.
+        tokenizer: The tokenizer with the vocabulary of the training texts.
+        max_length: Largest number of words. Longer texts are cut.
     """
 
     kind = "words"
@@ -57,7 +57,7 @@ class Words:
         return cls(text.WordTokenizer.load(run / VOCABULARY), settings["max_length"])
 
     def save(self, run: Path) -> None:
-        """Writes the data that do not fit into the configuration."""
+        """Writes the data that are not part of the configuration."""
         self.tokenizer.save(run / VOCABULARY)
 
     @property
@@ -71,7 +71,7 @@ class Words:
         return {"vocabulary_size": self.tokenizer.vocabulary_size}
 
     def check(self, model: keras.Model) -> None:
-        """Refuses a model with another vocabulary.
+        """Raises an error if the model has another vocabulary.
 
         Raises:
             ValueError: If the model does not read the ids of this vocabulary.
@@ -90,7 +90,7 @@ class Words:
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """The inputs of a model. They have few lengths, since each is compiled, up to the limit."""
+        """Makes the inputs of a model. They have few lengths, because each length is compiled."""
         ids = self._ids(texts)
         longest = ids.shape[1]
         more = _rounded(longest, WORD_STEP, self.max_length) - longest
@@ -106,11 +106,11 @@ class Words:
         return [f"{word} {unknown}" if index == 1 else word for word, index in words]
 
     def length(self, content: str) -> int:
-        """Number of words of the text, including words that are cut off."""
+        """Counts the words of the text, including words that are cut off."""
         return len(self.tokenizer.tokenize(content))
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
-        """The inputs of the texts, each without the words at some positions."""
+        """The inputs of texts without the words at the given positions."""
         variants = self.encode(texts)
         for variant, group in zip(variants, left_out, strict=True):
             left = np.delete(variant, group)
@@ -118,7 +118,7 @@ class Words:
         return variants
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The weights of a text's words, from its weights `(heads, kept steps)`."""
+        """Turns a text's weights `(heads, kept steps)` into weights of its words."""
         return weights
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
@@ -126,7 +126,7 @@ class Words:
         return np.asarray(inputs != 0)
 
     def vectors(self, texts: Sequence[str], options: Options) -> npt.NDArray[np.float32] | None:
-        """The initial embeddings, trained or read from a file; `None` draws them at random."""
+        """The initial embeddings, trained or read from a file, or `None` for random embeddings."""
         source, seed = options.embeddings, options.seed
         if source == "random":
             return None
@@ -141,25 +141,25 @@ class Words:
         return vectors
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """The batches for `fit` and `predict`, for every part of the data."""
+        """The batches for `fit` and `predict` of every part of the data."""
         ids = {name: self._ids(part.texts) for name, part in parts.items()}
         lengths = np.concatenate([np.count_nonzero(rows, axis=1) for rows in ids.values()])
         return _batches(SequenceBatches, ids, parts, options, length_buckets(lengths, LENGTHS))
 
 
 class Features:
-    """The states of a frozen language model. They are computed once and kept on the disk.
+    """The states of a frozen language model. They are computed once and stored on disk.
 
     Args:
         language_model: The language model with its tokenizer.
-        preset: Its name.
-        layer: The layer whose states are the features; `None` is the last.
-        scale: The features are multiplied by this factor, so that their variance is 1.
+        preset: Name of the language model.
+        layer: The layer whose states are the features. `None` is the last layer.
+        scale: Factor that gives the features the variance 1.
     """
 
     kind = "features"
     fine_tune = False
-    cut = 0.0  # share of the training texts that fill all tokens: nearly all of them are cut
+    cut = 0.0  # share of the training texts that fill all tokens: nearly all are cut
 
     def __init__(
         self,
@@ -170,22 +170,22 @@ class Features:
     ) -> None:
         self.language_model, self.preset, self.layer = language_model, preset, layer
         self.scale = scale
-        self.scorer: tfidf.TfIdf | None = None  # scores texts in addition to the model
+        self.scorer: tfidf.TfIdf | None = None  # its scores are added to those of the model
         self.max_length = language_model.sequence_length
         self._features: dict[str, Any] = {}
-        # Tokenizers of KerasHub are slow on single words, and reports ask for the same words often.
+        # KerasHub's tokenizers are slow for single words, and reports need the same words often.
         self._pieces = functools.lru_cache(1024)(self._pieces_of)
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
-        """Makes a reader with `--max-tokens` tokens, since later texts may be longer."""
+        """Makes a reader with `--max-tokens` tokens, because later texts may be longer."""
         preset, most = str(asked.language_model), options.max_tokens
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=asked.layer)
-        except ArgumentError:  # this is not the preset
+        except ArgumentError:  # the name is not the preset
             raise
         except ValueError as error:
-            # KerasHub's message for an unknown name explains its Python functions.
+            # KerasHub's message for an unknown name explains only its Python functions.
             why = "" if "Unknown preset identifier" in str(error) else f" ({error})"
             wanted = networks.WANTED["encoder"]
             raise CommandError(f"{wanted}. Received: {preset!r}{why}") from error
@@ -205,7 +205,7 @@ class Features:
         return reader
 
     def save(self, run: Path) -> None:
-        """Writes the data that do not fit into the configuration."""
+        """Writes the data that are not part of the configuration."""
         if self.scorer is not None:
             self.scorer.save(run)
 
@@ -221,7 +221,7 @@ class Features:
         return {"vocabulary_size": None, "backbone": self.language_model.dim}
 
     def check(self, model: keras.Model) -> None:
-        """Refuses a model with other inputs.
+        """Raises an error if the model has other inputs.
 
         Raises:
             ValueError: If the model does not read the outputs of the language model.
@@ -249,15 +249,15 @@ class Features:
         return inputs if self.scorer is None else inputs | {tfidf.INPUT: self.scorer(texts)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, split at white space, which the model reads at least in part."""
+        """The words of a text, split at white space. Words that are cut off whole are left out."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:
-        """Number of words of the text, including words that are cut off."""
+        """Counts the words of the text, including words that are cut off."""
         return len(content.split())
 
     def without(self, texts: Sequence[str], left_out: Sequence[Sequence[int]]) -> Any:
-        """The inputs of the texts, each without the words at some positions."""
+        """The inputs of texts without the words at the given positions."""
         words = {content: self.words(content) for content in set(texts)}
         return self.encode(
             [
@@ -267,9 +267,9 @@ class Features:
         )
 
     def over_words(self, content: str, weights: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """The weights of a text's words: means of `(heads, tokens)` over each word's tokens."""
+        """Averages the weights `(heads, tokens)` over the tokens of each word."""
         sizes = [size for _, size in self._pieces(content) if size]
-        ends = 1 + np.cumsum([0, *sizes])  # behind the special token at the start of every text
+        ends = 1 + np.cumsum([0, *sizes])  # after the special token at the start of every text
         means = [weights[:, a:b].mean(axis=1) for a, b in itertools.pairwise(ends)]
         return np.stack(means, axis=1) if means else weights[:, :0]
 
@@ -278,8 +278,8 @@ class Features:
         words = content.split()
         if not words:
             return []
-        # In byte-level vocabularies, a word has other pieces behind a space, so "a" stands before
-        # it.
+        # In byte-level vocabularies, a word has other pieces after a space, so "a" precedes each
+        # word.
         none, one, *behind = self.language_model.tokens(
             ["", "a", words[0], *(f"a {word}" for word in words[1:])]
         )
@@ -296,7 +296,7 @@ class Features:
         return np.asarray(inputs["padding_mask"], bool)
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:
-        """The batches for `fit` and `predict`, for every part of the data."""
+        """The batches for `fit` and `predict` of every part of the data."""
         inputs = self._inputs(parts)
         sizes = [kept_lengths(each["padding_mask"]) for each in inputs.values()]
         boundaries = length_buckets(np.concatenate(sizes), LENGTHS)
@@ -310,7 +310,7 @@ class Features:
         return _batches(make, rows, parts, options, boundaries)
 
     def vectors(self, texts: Sequence[str], options: Options) -> None:
-        """Always `None`: a language model has its own embeddings."""
+        """Returns `None`, because a language model has its own embeddings."""
 
     def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
         """The mean of the states of every text, `(texts, features)`, for each part of the data."""
@@ -340,7 +340,7 @@ class Tokens(Features):
     @property
     def arguments(self) -> dict[str, Any]:
         """The arguments of a model builder that describe its inputs."""
-        # Every network gets its own backbone: training one must not change the next.
+        # Every network gets its own backbone, so training one network does not change the next.
         fresh = text.LanguageModel.from_preset(self.preset, self.max_length, layer=self.layer)
         return {"vocabulary_size": None, "backbone": fresh.backbone}
 
@@ -360,7 +360,7 @@ class Tokens(Features):
 
 
 class _ScaledBatches(SequenceBatches):
-    """Batches of states that are multiplied by a number."""
+    """Serves batches of states, multiplied by a number."""
 
     def __init__(self, scale: float, *args: Any, **kwargs: Any) -> None:
         self._scale = np.float32(scale)
@@ -374,7 +374,7 @@ class _ScaledBatches(SequenceBatches):
 def _batches(
     make: Callable[..., Any], inputs: dict[str, Any], parts: Parts, options: Options, sizes: Any
 ) -> dict[str, Any]:
-    """The batches of every part. `sizes` are the boundaries of lengths, or their number."""
+    """Makes the batches of every part. `sizes` are boundaries of lengths, or how many there are."""
     return {
         name: make(
             inputs[name],
@@ -395,7 +395,7 @@ def _rounded(size: int, step: int, limit: int) -> int:
 
 
 def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:
-    """The rows of padded inputs, each up to its last kept step. Data on the disk stay there."""
+    """The rows of padded inputs up to the last kept step. Data on disk are not loaded."""
     lengths = kept_lengths(np.asarray(inputs["padding_mask"], bool)).tolist()
     return {
         name: [row[:end] for row, end in zip(array, lengths, strict=True)]
@@ -404,18 +404,18 @@ def _kept_rows(inputs: dict[str, Any]) -> dict[str, list[Any]]:
 
 
 def _spaced(texts: Sequence[str]) -> list[str]:
-    """The texts with plain spaces: KerasHub treats U+00A0 and similar characters as letters."""
+    """Replaces U+00A0 and similar characters, which KerasHub treats as letters, by spaces."""
     return [" ".join(content.split()) for content in texts]
 
 
 def _told_cut(share: float, *limits: str) -> str:
-    """A sentence on the share of texts that are cut, and the options that cut them."""
+    """Writes a sentence on the share of texts that are cut, and on the options that help."""
     shown = f"{share:.0%}" if share >= 0.005 else "under 1%"
     return f" ({shown} of the texts are cut: {', '.join(map(flag, limits))})" if share else ""
 
 
 def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:
-    """With --class-weights, the weights of the texts: all classes weigh the same, 1 on average.
+    """Computes the texts' weights for --class-weights: equal sums of classes, and the mean 1.
 
     So the weighted accuracy of a part is its balanced accuracy.
     """

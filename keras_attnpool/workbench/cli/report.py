@@ -28,7 +28,7 @@ from keras_attnpool.workbench.cli.trained import Run
 
 INSTALL = "pip install keras_attnpool[plots]"
 
-# Limits of the report, so that it takes seconds and can be opened.
+# Within these limits, the report is small and ready in seconds.
 TEXTS = 512
 TOKENS = 2**18
 DELETED = 32
@@ -40,7 +40,7 @@ LISTED_CLASSES = 30
 NAME_CHARACTERS = 40
 
 
-# The steps that the layer weighs, by kind of reader.
+# For each kind of reader, a remark on the steps that get weights.
 PIECES = "Its weights are those of pieces of words, special ones at the ends of a text among them"
 WEIGHED = {
     "words": "",
@@ -50,10 +50,10 @@ WEIGHED = {
 
 
 class Html(str):
-    """A piece of HTML for the page. `_filled` escapes all other strings."""
+    """A piece of HTML for the page. `_filled` escapes strings of other types."""
 
 
-# The templates of report.html, by their names in brackets.
+# The templates of report.html, by the names that stand there in brackets.
 TEMPLATES = {
     name: Template(content.strip())
     for name, content in re.findall(
@@ -77,13 +77,13 @@ def write(
     Args:
         run: The run.
         options: The options of `train`.
-        name: The model's name in the table.
+        name: Name of the model in the table of results.
         metrics: Content of metrics.json.
         test: The test texts.
         predicted: Integer array `(texts,)`, the predicted class of every test text.
 
     Returns:
-        The lines that `train` prints: the path of the report, its missing parts, and cautions.
+        The lines that `train` prints: the path of the report, its missing parts, and warnings.
     """
     results = metrics["results"]
     texts = _ExplainedTexts(run, test, predicted)
@@ -107,7 +107,7 @@ def write(
 
 
 class _ExplainedTexts:
-    """Some test texts with the attention on their words, and the report's sections about them."""
+    """Selects test texts, computes their attention, and writes the report's sections about them."""
 
     def __init__(
         self, run: Run, test: datasets.LabeledTexts, predicted: npt.NDArray[np.int64]
@@ -131,7 +131,7 @@ class _ExplainedTexts:
         ]  # fmt: skip
 
     def heatmaps(self, flat: str | None = None) -> Html:
-        """Heat maps of some right and some wrong texts, of as many classes as possible."""
+        """Draws texts of many classes, with right and wrong predictions."""
         if not self.words:
             return _filled("no_words")
         right = self.predicted == self.test.labels
@@ -163,15 +163,15 @@ class _ExplainedTexts:
             explained = explained.first(HEATMAP_WORDS)
         figure = "".join(explanations.heatmaps(explained, label))
         if self.gold:
-            # Each word is an <i>; no other element is.
+            # Each word is an <i>, and nothing else is an <i>.
             gold = itertools.cycle(self.gold[row][: len(explained.words)].tolist())
             figure = re.sub("<i ", lambda tag: "<i data-gold " if next(gold) else tag[0], figure)
         return Html(figure)
 
     def _subject(self) -> tuple[list[int], Any, npt.NDArray[Any]]:
-        """Some texts, a model that predicts them without some words, and the ids of their words.
+        """Returns some texts, a model that predicts them without some words, and the words' ids.
 
-        The number of texts is limited, since each word of each text takes a prediction.
+        The number of texts is limited, because each word of each text needs a prediction.
         """
         tokens = TESTED_TOKENS if self.is_plain else MODEL_TOKENS
         most = max(1, int(tokens / np.mean([len(each) for each in self.words])))
@@ -183,7 +183,7 @@ class _ExplainedTexts:
         return rows, numbered, numbered.ids
 
     def tests(self) -> Html:
-        """Tests whether the words of largest weight matter, and whether attention is reliable."""
+        """Tests whether words with large weights matter, and whether attention is reliable."""
         if not self.words:
             return Html()
         rows, model, ids = self._subject()
@@ -221,7 +221,7 @@ class _ExplainedTexts:
         return _joined([_filled("needed"), _filled("layer", weighed=weighed, tests=tests)])
 
     def rationale_scores(self) -> Html:
-        """Scores how well the attention agrees with the deciding words."""
+        """Measures how well the attention agrees with the deciding words."""
         if not (self.gold and self.attended):
             return Html()
         if not any(gold.any() and not gold.all() for gold in self.gold):
@@ -245,7 +245,7 @@ def _results(results: Mapping[str, Any], test_size: int, told: str | None, balan
 
 
 def _curves(name: str, results: Mapping[str, Any]) -> Html:
-    """The learning curves of the networks, and the losses of one of them."""
+    """Draws the learning curves of the networks, and the losses of one network."""
     try:
         from matplotlib.figure import Figure
         from matplotlib.ticker import MaxNLocator
@@ -275,7 +275,7 @@ def _curves(name: str, results: Mapping[str, Any]) -> Html:
 def _classes(
     test: datasets.LabeledTexts, predicted: npt.NDArray[np.int64], f1: Mapping[str, float]
 ) -> Html:
-    """F1 of each class, with the confusion matrix if there are few classes."""
+    """Shows F1 of each class, and the confusion matrix if there are few classes."""
     number, names = test.num_classes, test.label_names
     counts = np.zeros((number, number), np.int64)
     np.add.at(counts, (test.labels, predicted), 1)
@@ -313,12 +313,12 @@ def _options(options: Options, sizes: Mapping[str, int], reader: Reader) -> Html
 
 
 def _spread(size: int, most: int) -> npt.NDArray[np.int64]:
-    """At most `most` positions in `range(size)`, evenly spaced, since files are often sorted."""
+    """At most `most` evenly spaced positions in `range(size)`, because files are often sorted."""
     return np.linspace(0, size - 1, min(size, most)).astype(np.int64)
 
 
 def _mixed(rows: Sequence[int], labels: npt.NDArray[Any]) -> list[int]:
-    """Some of the rows: the first of each class, then the second of each class, and so on."""
+    """Selects rows: the first of each class, then the second of each class, and so on."""
     seen: dict[int, int] = {}
     ranked = []
     for row in rows:
@@ -335,12 +335,12 @@ def _largest(test: datasets.LabeledTexts) -> list[int]:
 
 
 def _short(name: str) -> str:
-    """A class name, cut if it is very long."""
+    """A class name, shortened if it is very long."""
     return name if len(name) <= NAME_CHARACTERS else f"{name[:NAME_CHARACTERS]} ..."
 
 
 def _filled(template: str, **values: object) -> Html:
-    """Fills a template of report.html. Values that are not `Html` are shown as text."""
+    """Fills a template of report.html. Values of other types than `Html` are shown as text."""
     parts = {
         name: value if isinstance(value, Html) else html.escape(visible(str(value)))
         for name, value in values.items()

@@ -7,7 +7,7 @@ from keras_attnpool._checks import ArgumentError
 from keras_attnpool.workbench.cli.errors import CommandError, of_file
 from keras_attnpool.workbench.cli.options import DEFAULTS, flag
 
-# The options for the library's arguments. Other arguments have the name of their option.
+# The options for some arguments of the library. Other arguments have the names of their options.
 OPTIONS = {
     "num_heads": "--heads",
     "gru_units": "--units",
@@ -22,11 +22,12 @@ OPTIONS = {
 def reported(option: str = "") -> Iterator[None]:
     """Turns errors from the user's input into a `CommandError`.
 
-    Use it only around code that reads this input. Elsewhere a ValueError is a bug, and its
-    traceback is needed.
+    Use this function only around code that reads this input. Any other ValueError is a bug and
+    needs its traceback.
 
     Args:
-        option: The option that names the input. The name of the input follows it in the message.
+        option: The option that names the input. The message names the option first, and then the
+            input.
     """
     try:
         yield
@@ -37,7 +38,7 @@ def reported(option: str = "") -> Iterator[None]:
 
 
 def typed(error: Exception) -> str:
-    """The message in one line, with options instead of the library's arguments."""
+    """Returns the message in one line, with options instead of the library's arguments."""
     while isinstance(error.__cause__, ArgumentError):  # the name of a part is the typed text
         error = error.__cause__
     if isinstance(error, ArgumentError) and {error.name} & (OPTIONS.keys() | DEFAULTS.keys()):

@@ -1,4 +1,4 @@
-"""The run folder and its files, which are written whole or not at all."""
+"""Reads and writes the files of a run folder. Each file is written whole or not at all."""
 
 import json
 import os
@@ -12,7 +12,7 @@ from typing import Any
 
 import keras
 
-# A saved model may hold any layer and regularizer, so all must be registered when it is loaded.
+# A saved model may have any layer and regularizer, so all are registered before loading.
 from keras_attnpool import layers as layers
 from keras_attnpool import models as models
 from keras_attnpool import regularizers as regularizers
@@ -36,11 +36,11 @@ FORMAT = "keras_attnpool.run"
 def owned(run: Path) -> Iterator[None]:
     """Locks a run folder against other `train` processes. Creates a missing folder.
 
-    SQLite takes a lock of the operating system, on Linux, macOS and Windows. The lock ends with the
+    SQLite uses a lock of the operating system, on Linux, macOS and Windows. The lock ends with the
     process, even after a crash. A created folder that stays empty is removed.
 
     Raises:
-        CommandError: If another process has locked the folder, or `run` is a file.
+        CommandError: If another process has locked the folder, or if `run` is a file.
     """
     if run.exists() and not run.is_dir():
         raise CommandError(f"{run} is a file, where a run folder is to be")
@@ -49,7 +49,7 @@ def owned(run: Path) -> Iterator[None]:
         run.mkdir(parents=True, exist_ok=True)
     lock = sqlite3.connect(path, timeout=0, isolation_level=None)
     try:
-        lock.execute("PRAGMA journal_mode=MEMORY")  # SQLite then makes no second file
+        lock.execute("PRAGMA journal_mode=MEMORY")  # so SQLite makes no second file
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as error:
         lock.close()
@@ -97,10 +97,10 @@ def read_config(run: Path) -> dict[str, Any]:
 
 
 def load_model(path: Path) -> keras.Model:
-    """Reads a model for prediction, without the state of its training.
+    """Reads a model for prediction, without the state of the training.
 
     Raises:
-        CommandError: If the file is damaged, or holds code, which Keras refuses to run.
+        CommandError: If the file is damaged, or if it contains code, which Keras refuses to run.
     """
     with readable(path):
         return keras.saving.load_model(path, compile=False)
@@ -108,7 +108,7 @@ def load_model(path: Path) -> keras.Model:
 
 @contextmanager
 def readable(path: Path, otherwise: str = "") -> Iterator[None]:
-    """Turns any error of Keras's readers of zip, JSON and HDF5 into a `CommandError`."""
+    """Turns any error from reading zip, JSON or HDF5 into a `CommandError`."""
     try:
         yield
     except Exception as error:
@@ -121,7 +121,7 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 def remove_run(run: Path) -> None:
     """Removes a model and its files. Other files of the folder stay.
 
-    The configuration marks a folder as a run. It stays even if the removal is interrupted.
+    The configuration marks a folder as a run, so an interrupted removal keeps it.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):
@@ -129,7 +129,7 @@ def remove_run(run: Path) -> None:
 
 
 def remove_leftovers(run: Path) -> None:
-    """Removes the temporary files of killed `train` processes, but not of running ones."""
+    """Removes the temporary files of killed `train` processes. Running processes keep theirs."""
     leftover = re.compile(rf"\.\d+\.(.+\.(json|h5|keras|npz)|{re.escape(REPORT)})")
     for folder in (run, run / RESUME):
         if folder.is_dir() and not folder.is_symlink():
@@ -145,6 +145,6 @@ def remove_resume(run: Path) -> None:
     if folder.is_symlink():
         folder.unlink()
     elif folder.exists():
-        # All at once: a half-removed folder must not look like a run to resume.
+        # A single rename removes all files, so an interrupted removal leaves no run to resume.
         os.replace(folder, old)
         shutil.rmtree(old, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Scores of linear classifiers on TF-IDF and on the mean of the states, added to a network's."""
+"""Adds the scores of linear classifiers, on TF-IDF and on mean states, to a network's scores."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +13,7 @@ from keras_attnpool.workbench._files import whole_file
 from keras_attnpool.workbench.cli import runs
 from keras_attnpool.workbench.cli.errors import CommandError
 
-INPUT = "tfidf"  # of the network
+INPUT = "tfidf"  # the name of the network's input
 VECTORIZERS: dict[str, dict[str, Any]] = {
     "words": {"ngram_range": (1, 2), "token_pattern": r"\b\w+\b"},
     "characters": {"ngram_range": (2, 5), "analyzer": "char_wb", "min_df": 2},
@@ -24,7 +24,7 @@ LEAST = 1e-6  # the least probability, so that logarithms are finite
 
 
 def vectorizer(kind: str, **options: Any) -> Any:
-    """Makes the counter of words or characters, an estimator of scikit-learn."""
+    """Makes an estimator of scikit-learn that counts words or characters."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     given = VECTORIZERS[kind] | options
@@ -36,7 +36,7 @@ class TfIdf:
 
     Args:
         vectorizers: Fitted counters, by the kinds of `VECTORIZERS`.
-        weights: float32 array `(terms of all, classes)`.
+        weights: float32 array `(terms of all vectorizers, classes)`.
         bias: float32 array `(classes,)`.
     """
 
@@ -70,10 +70,10 @@ class TfIdf:
 
     @classmethod
     def load(cls, run: Path) -> Self:
-        """Reads what `save` wrote.
+        """Reads the files that `save` wrote.
 
         Raises:
-            CommandError: If the file cannot be read, or scikit-learn is missing.
+            CommandError: If the file cannot be read, or if scikit-learn is missing.
         """
         path = run / runs.TFIDF
         try:
@@ -101,7 +101,7 @@ def log_softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def joined(
     probabilities: npt.NDArray[Any], factor: float, *scores: npt.NDArray[Any]
 ) -> npt.NDArray[np.float64]:
-    """Joins the logarithms of a network's probabilities with scores, as log-probabilities."""
+    """Adds scores to a network's log-probabilities; returns log-probabilities."""
     return log_softmax(factor * np.log(np.maximum(probabilities, LEAST)) + sum(scores))
 
 
@@ -112,7 +112,7 @@ def model_with_scores(
     share: float,
     weights: tuple[npt.NDArray[Any], npt.NDArray[Any]],
 ) -> keras.Model:
-    """A model that adds weighted scores to its answer: TF-IDF's and those of its states' mean."""
+    """Makes a model that adds weighted scores, of TF-IDF and of mean states, to its output."""
     inputs, ops = dict(model.input), keras.ops
     logits = factor * ops.log(ops.maximum(model.output, LEAST))
     if has_words:

@@ -30,7 +30,7 @@ def train(given: dict[str, Any]) -> int:
     """Trains a model and its baselines, prints their scores, and writes a run folder.
 
     Args:
-        given: The given options, including `out`. See `options.Options` for the others.
+        given: The given options, including `out`. See `options.Options` for the other options.
 
     Returns:
         The exit status: 0, or 130 after an interruption.
@@ -42,7 +42,7 @@ def train(given: dict[str, Any]) -> int:
     run = Path(given.pop("out"))
     resume, overwrite = given.pop("resume", False), given.pop("overwrite", False)
     if resume:
-        runs.read_config(run)  # before a lock is put into a folder that is not a run
+        runs.read_config(run)  # so that a folder that is not a run gets no lock
     else:
         chosen = typed.choose_encoder(given)
         options = Options(**given)
@@ -88,8 +88,8 @@ class _Training:
     Args:
         run: The run folder.
         options: The options of the run.
-        digest: The hash of the resumed run's data.
-        told: The first lines of the output.
+        digest: The hash of the data, if a run is resumed.
+        told: The lines that are already printed.
     """
 
     def __init__(
@@ -141,7 +141,7 @@ class _Training:
             print(_after_interrupt(run, first), file=sys.stderr)
             return 130
         self._write_results()
-        # This comes last, so that a run can be resumed if writing the report is interrupted.
+        # This is the last step. If writing the report is interrupted, the run can be resumed.
         runs.remove_resume(run)
         return 0
 
@@ -151,7 +151,7 @@ class _Training:
         reader = self.reader
         with reported():
             batches = reader.batches(data._asdict(), options)
-        # A trainable language model draws the seeds of its dropout when it is loaded.
+        # A trainable language model draws seeds for its dropout when it is loaded.
         keras.utils.set_random_seed(options.seed)
         model = networks.build(
             options, reader.arguments, data.train.num_classes, self.vectors, self.rows[name]
@@ -172,7 +172,7 @@ class _Training:
         results[name] |= comparison.scores(data.test, self.predicted[name])
 
     def _begin(self) -> None:
-        """Replaces an older run as soon as the new run has an epoch to keep."""
+        """Replaces an older run as soon as the new run has finished an epoch."""
         runs.remove_run(self.run)
         self.reader.save(self.run)
         runs.write_json(self.run / runs.CONFIG, self._config())
@@ -213,28 +213,29 @@ class _Training:
         simpler = [comparison.MAJORITY, *(each for each in others if each != comparison.MAJORITY)]
         simpler += smaller
         told = comparison.sentence(test.labels, predicted, simpler, balanced)
-        lines = [told, NOT_REFITTED]
+        lines = [NOT_REFITTED]
         if len(self.data.validation) < comparison.FEWEST:
             lines.append(comparison.TOO_FEW.format(len(self.data.validation)))
-        metrics["comparison"] = "\n".join(lines)
         if self.options.compare:
             metrics["chosen"] = name
-        # If scikit-learn is missing, the output says so: else the table would look complete.
-        missing = len(others) == 1
+        # If scikit-learn is missing, the output says so. Otherwise the table would look complete.
+        lines += [comparison.NO_LINEAR] * (len(others) == 1)
+        # The verdict is the last line, because a user looks there first.
+        metrics["comparison"] = "\n".join([*lines, told])
         runs.write_json(self.run / runs.METRICS, metrics)
         print(f"\n{comparison.table(metrics['results'], len(test), balanced)}\n")
         if self.options.compare:
             print(f"The validation part likes {name} best: it is the model of this run.")
-        print(metrics["comparison"], *[comparison.NO_LINEAR] * missing, sep="\n")
-        print(f"\nThe run is in {self.run}\n")
+        print(f"The run is in {self.run}")
         if self.options.report:
             print("Writing the report ...", flush=True)
             trained = Run(self.run, self._config(), self.reader, self.trained[name])
             answers = self.predicted[name]
             print(*report.write(trained, self.options, name, metrics, test, answers), sep="\n")
+        print(f"\n{metrics['comparison']}")
 
     def _simple(self) -> dict[str, comparison.Simple]:
-        """The rows that need no network, the largest class last."""
+        """The rows that need no network. The row of the largest class is last."""
         own = self.options.file or self.options.dataset
         # Generated reviews consist of words only.
         kinds = [*comparison.KINDS][: None if own else 1]
@@ -246,7 +247,7 @@ class _Training:
         return rows | {comparison.MAJORITY: comparison.Simple(comparison.largest(data), 0.0)}
 
     def _chosen(self) -> str:
-        """The row whose model is kept: the pooling with the best validation scores."""
+        """Returns the row whose model is kept: the pooling with the best validation scores."""
         if not self.options.compare:
             return self.options.name
         ranks = {
@@ -260,7 +261,7 @@ class _Training:
         return name
 
     def _with_scores(self, name: str, rows: dict[str, comparison.Simple]) -> str:
-        """Joins linear classifiers to the network if this improves the validation scores.
+        """Adds linear classifiers to the network if this improves the validation scores.
 
         Returns:
             The name of the row whose model is kept.
@@ -270,7 +271,8 @@ class _Training:
         words, mean = (rows.get(each) for each in (comparison.BOTH, comparison.MEAN))
         if not (words and words.scorer and mean and mean.weights):
             return name
-        assert words.validation is not None and mean.validation is not None  # as they have these
+        # Such rows have validation scores.
+        assert words.validation is not None and mean.validation is not None
         data, results = self.data, self.metrics["results"]
         validation, test = self.probabilities[name]
         factor, weight, share = comparison.mixed(
@@ -304,7 +306,7 @@ class _Training:
         return both
 
     def _replace(self, model: keras.Model) -> None:
-        """Makes another model the model of the run."""
+        """Saves another model as the model of the run."""
         with whole_file(self.run / runs.MODEL) as temporary:
             model.save(temporary)
         self.reader.save(self.run)
@@ -321,7 +323,7 @@ def _fit(
     """Trains from the checkpoint to the end."""
     # The settings are those of the comparison that chose the default.
     optimizer = keras.optimizers.Adam(networks.learning_rate(options), global_clipnorm=1.0)
-    # With --class-weights batches have weights, so balanced accuracy chooses the epoch.
+    # With --class-weights the texts have weights, so balanced accuracy chooses the epoch.
     model.compile(optimizer, "sparse_categorical_crossentropy", weighted_metrics=["accuracy"])
     batches = parts["train"]
     if checkpoint.is_over:

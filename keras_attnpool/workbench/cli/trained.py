@@ -1,4 +1,4 @@
-"""A trained run as an object that predicts and explains texts."""
+"""Loads a trained run as an object that predicts and explains texts."""
 
 import os
 import reprlib
@@ -21,7 +21,7 @@ BATCH = 64
 
 
 class Run:
-    """A trained run, which predicts and explains texts. `load_run` makes one.
+    """A trained run, which predicts and explains texts. `load_run` returns such an object.
 
     Attributes:
         folder: The run folder.
@@ -42,7 +42,7 @@ class Run:
         """Reads a run with at least one trained epoch.
 
         Raises:
-            CommandError: If there is no such run, or one of its files is damaged.
+            CommandError: If there is no such run, or if one of its files is damaged.
         """
         run = Path(folder)
         config = runs.read_config(run)
@@ -104,10 +104,10 @@ def load_run(path: str | os.PathLike[str]) -> Run:
         path: The run folder.
 
     Returns:
-        The run, with `predict(texts)`, `probabilities(texts)` and `explain(texts)`.
+        The run, an object with `predict(texts)`, `probabilities(texts)` and `explain(texts)`.
 
     Raises:
-        ValueError: If there is no such run, or one of its files is damaged.
+        ValueError: If there is no such run, or if one of its files is damaged.
 
     Example:
 

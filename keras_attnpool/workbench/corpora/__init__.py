@@ -1,7 +1,7 @@
-"""Corpora that are generated: any size, nothing to download, and the deciding steps known.
+"""Generates corpora of any size, whose deciding steps are known, without a download.
 
-Results are NumPy arrays: nothing here uses a backend. Text files in `words/` hold the words and
-patterns.
+Results are NumPy arrays, and no function uses a backend. Text files in `words/` contain the words
+and patterns.
 """
 
 from keras_attnpool.workbench.corpora._questions import questions as questions

@@ -11,7 +11,7 @@ LISTS = sections("sentence_pairs")
 
 
 def _tree(body: str) -> dict[str, str]:
-    """Reads lines `general: special special ...` into a dict: concept to next more general one."""
+    """Reads lines `general: special special ...` into a dict from special to general concepts."""
     lines = [line.split(":") for line in body.splitlines()]
     return {special: general for general, below in lines for special in below.split()}
 
@@ -30,7 +30,7 @@ _TRAITS, _MANNERS = (
 )
 _TRAITS_OF, _MANNERS_OF = entries(LISTS["traits of"]), entries(LISTS["manners of"])
 
-# Verbs of one participant, by who can do it; of two: verb -> (agents, patients).
+# Verbs with one participant, by possible agents. Verbs with two: verb -> (agents, patients).
 INTRANSITIVE = {kind: body.split() for kind, body in group(LISTS, "intransitive").items()}
 DEEDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {}
 PARTICIPLES = entries(LISTS["participles"])
@@ -39,7 +39,7 @@ for _line in LISTS["transitive"].splitlines():
     PARTICIPLES[_forms[0]] = _forms[1]
     DEEDS[_forms[0]] = (tuple(_agents), tuple(_patients))
 
-# Relations by kind: symmetric ones, and those with a converse.
+# Symmetric relations, and relations with a converse.
 _BOTH_WAYS = {kind: body.splitlines() for kind, body in group(LISTS, "symmetric").items()}
 _ONE_WAY = {kind: entries(body) for kind, body in group(LISTS, "asymmetric").items()}
 RELATIONS = {kind: (*_BOTH_WAYS[kind], *_ONE_WAY[kind]) for kind in _BOTH_WAYS}
@@ -64,7 +64,7 @@ _EXCLUSIVE = [
     ["indoors", "outdoors"],
     ["one", *NUMBERS],
 ]
-# Concept -> numbers of the sets of exclusive concepts that list it.
+# Concept -> numbers of its sets in `_EXCLUSIVE`.
 _GROUPS: dict[str, set[int]] = {}
 for _number, _concepts in enumerate(_EXCLUSIVE):
     for _concept in _concepts:
@@ -73,7 +73,7 @@ for _number, _concepts in enumerate(_EXCLUSIVE):
 
 @functools.cache
 def ancestors(concept: str | None) -> tuple[str, ...]:
-    """Lists a concept and all more general concepts, nearest first."""
+    """Lists a concept and all more general concepts, the nearest first."""
     line = []
     while concept is not None:
         line.append(concept)
@@ -83,13 +83,13 @@ def ancestors(concept: str | None) -> tuple[str, ...]:
 
 @functools.cache
 def under(special: str | None, general: str | None) -> bool:
-    """Tells whether everything that is `special` is `general`; `None` is anything."""
+    """Tells whether `special` is a case of `general`. Everything is a case of `None`."""
     return general is None or general in ancestors(special)
 
 
 @functools.cache
 def alike(first: str | None, second: str | None) -> bool:
-    """Tells whether one of two concepts is a case of the other."""
+    """Tells whether one of two concepts is a special case of the other concept."""
     return under(first, second) or under(second, first)
 
 

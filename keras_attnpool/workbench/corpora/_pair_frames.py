@@ -1,7 +1,7 @@
-"""The meaning of `sentence_pairs`: frames, and the conclusions from one frame about another.
+"""The meaning of `sentence_pairs`: frames, and what one frame implies about another.
 
-The rules stand in the datasheet of `sentence_pairs`, in docs/api/corpora.md. This file computes
-labels, relatedness and rationales from frames, without words.
+The rules are in the datasheet of `sentence_pairs`, in docs/api/corpora.md. This file computes
+labels, relatedness and rationales from frames, not from words.
 """
 
 import itertools
@@ -33,8 +33,8 @@ UNKNOWN = "?"  # a concept without relation to any other
 class Frame(NamedTuple):
     """One event or state: agent, action, patient, place and manner.
 
-    Every value is a concept of `words/sentence_pairs.txt`. A slot that is `None` is open.
-    `quantity` counts agents: "one", a number, "all", "some", "no" or "not all".
+    Every value is a concept of `words/sentence_pairs.txt`. A slot with `None` is not given.
+    `quantity` is the number of agents: "one", a number, "all", "some", "no" or "not all".
     """
 
     agent: str
@@ -48,11 +48,11 @@ class Frame(NamedTuple):
     negated: bool = False
 
 
-Meaning = tuple[Frame, ...]  # of a sentence: one frame per clause
+Meaning = tuple[Frame, ...]  # one frame per clause of a sentence
 Marks = tuple[set[tuple[int, str]], set[tuple[int, str]]]  # (clause, slot) of both sentences
 
 
-# The slots that exchange values when the frame is told from the other participant.
+# The slots that exchange values when the other participant becomes the agent.
 _TURNED = {"agent": "patient", "agent_trait": "patient_trait"}
 _TURNED |= {other: slot for slot, other in _TURNED.items()}
 
@@ -64,7 +64,7 @@ def turn(frame: Frame) -> Frame:
 
 
 def _views(frame: Frame) -> tuple[Frame, ...]:
-    """Lists all views of a frame; a symmetric relation has a second view, turned around."""
+    """Lists a frame. A symmetric relation is listed with exchanged participants, too."""
     return (frame, turn(frame)) if frame.action in SYMMETRIC else (frame,)
 
 
@@ -88,7 +88,7 @@ def _events_exclude(first: Frame, second: Frame) -> bool:
 
 
 def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: bool) -> bool:
-    """Tells whether doing (or not doing) the first implies doing (or not doing) the second."""
+    """Tells whether one action implies the other. Each is done or not done."""
     slots = (*_EVENT, "patient", "patient_trait")
     if first_holds and second_holds:
         return _all_under(first, second, slots)
@@ -105,9 +105,10 @@ def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: 
 
 
 def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
-    """Tells whether `first` implies or refutes `second`, if one of them is about a group.
+    """Tells whether `first` implies or refutes `second`, if one frame is about a group.
 
-    all = every R does, no = every R does not, some = an R does, not all = an R does not.
+    "all" means that every R does it, "no" that no R does it, "some" that an R does it, and "not
+    all" that an R does not do it.
     """
     parts = []
     for frame in (first, second):
@@ -118,7 +119,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
     if refuted:
         second_every, second_holds = not second_every, not second_holds
     elif not _is_group(second):
-        return False  # a group does not tell its number
+        return False  # a group has no known number
     elif first.quantity == "one":
         return False  # one is not several
     if second_every and not first_every:
@@ -132,7 +133,7 @@ def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
 
 
 def _goes_back(first: Frame, second: Frame) -> bool:
-    """Tells whether both frames are one relation of the same participants, told in both ways."""
+    """Tells whether the frames are one relation, seen from different participants."""
     return (
         first.action == second.action
         and first.action in CONVERSES
@@ -149,7 +150,7 @@ def _follows(first: Frame, second: Frame) -> bool:
         return False
     if _goes_back(first, second) and second.negated and not first.negated:
         return _all_under(first, turn(second), ("agent", "patient"))
-    # Participants are given. "not" denies only the event.
+    # The participants exist. "not" denies only the event.
     if not _all_under(first, second, ("agent", "patient")):
         return False
     if first.negated and second.negated:
@@ -160,7 +161,7 @@ def _follows(first: Frame, second: Frame) -> bool:
 
 
 def _refutes(first: Frame, second: Frame) -> bool:
-    """Tells whether both cannot be true, without traits of single participants."""
+    """Tells whether both frames cannot be true together, without traits of single participants."""
     if _is_group(first) or _is_group(second):
         return _group_follows(first, second, refuted=True)
     if _goes_back(first, second) and not (first.negated or second.negated):
@@ -175,7 +176,7 @@ def _refutes(first: Frame, second: Frame) -> bool:
 
 
 def _facts(meaning: Meaning) -> list[tuple[str, str, int, str, str]]:
-    """Lists (noun, trait or number, clause, their slots) of every single participant."""
+    """Lists (noun, trait or number, clause, slots of both) for every single participant."""
     facts = []
     for i, frame in enumerate(meaning):
         if not _is_group(frame):
@@ -191,7 +192,7 @@ def _refuted(first: Frame, second: Frame) -> bool:
 
 
 def _clashes(first: Meaning, second: Meaning) -> Iterator[Marks]:
-    """Yields the deciding slots of every reason why the sentences cannot both be true."""
+    """For every reason why the sentences cannot both be true, yields the deciding slots."""
     for i, one in enumerate(first):
         for j, other in enumerate(second):
             if _refuted(one, other):
@@ -242,13 +243,13 @@ def _weight(frame: Frame) -> float:
 
 
 def _overlap(first: Frame, second: Frame) -> float:
-    """Sums the weights of what two frames share."""
+    """Adds the weights of the values that two frames share."""
 
     def in_place(one: Frame, other: Frame) -> float:
         total = 0.0
         for slot, weight in _WEIGHTS.items():
             close = _closeness(getattr(one, slot), getattr(other, slot))
-            if slot.endswith("_trait"):  # counts as far as the nouns are the same
+            if slot.endswith("_trait"):  # counts as much as the nouns agree
                 owner = slot.removesuffix("_trait")
                 close *= _closeness(getattr(one, owner), getattr(other, owner))
             total += weight * close
@@ -258,7 +259,7 @@ def _overlap(first: Frame, second: Frame) -> float:
     if first.patient is not None and second.patient is not None:
         crossed = in_place(turn(first), second)
         if not {first.action, second.action} & SYMMETRIC:
-            # The right participants in the wrong roles count half.
+            # The same participants in exchanged roles count half.
             crossed = (crossed + _overlap_in_order(first, second, _EVENT)) / 2
         shared = max(shared, crossed)
     if first.negated != second.negated:
@@ -269,7 +270,7 @@ def _overlap(first: Frame, second: Frame) -> float:
 
 
 def relatedness(first: Meaning, second: Meaning) -> float:
-    """Grades two meanings from 1, nothing in common, to 5, the same meaning."""
+    """Grades two meanings from 1 (nothing in common) to 5 (the same meaning)."""
     total = sum(_weight(frame) for frame in (*first, *second))
     short, long = sorted((first, second), key=len)
     best = max(
@@ -285,7 +286,7 @@ def with_value(frame: Frame, slot: str, value: Any) -> Frame:
 
 
 def _changes(frame: Frame) -> list[tuple[str, Frame]]:
-    """Lists every used slot, with the frame in which an unknown concept fills this slot."""
+    """Lists every used slot, and the frame with an unknown concept in this slot."""
     return [
         (slot, with_value(frame, slot, not value if slot == "negated" else UNKNOWN))
         for slot in SLOTS
@@ -294,7 +295,7 @@ def _changes(frame: Frame) -> list[tuple[str, Frame]]:
 
 
 def _unsupported(first: Frame, second: Frame) -> list[str]:
-    """Lists the slots of `second` that do not follow from the same ones of `first`."""
+    """Lists the slots of `second` that do not follow from the same slots of `first`."""
     to_some = second.quantity == "some" and first.quantity in ("all", *NUMBERS)
     if first.negated != second.negated or not (to_some or first.quantity == second.quantity):
         return [slot for slot in SLOTS if getattr(first, slot) != getattr(second, slot)]

@@ -14,15 +14,15 @@ _LISTS = sections("questions")
 _NOUNS = {name: tuple(body.split()) for name, body in group(_LISTS, "nouns").items()}
 _ADVERBS = {name: body.splitlines() for name, body in group(_LISTS, "adverbs").items()}
 _ADVERB_RATE = 0.4
-_CANDIDATES = "XYZW"  # X is the candidate that is asked for
+_CANDIDATES = "XYZW"  # the question asks for X
 
 Words = tuple[str, ...]
 Candidate = tuple[Words, int]  # words and type
-Question = tuple[list[str], list[bool], int]  # tokens, which of them decide, type
+Question = tuple[list[str], list[bool], int]  # tokens, whether each token decides, type
 
 
 class Bag(NamedTuple):
-    """The words of a question before they are put in order."""
+    """The words of a question before they are put into order."""
 
     patterns: tuple[Pattern, ...]
     fillings: Mapping[str, Words]
@@ -69,7 +69,7 @@ class _Writer(Writer):
         self.kinds = kinds
 
     def bag(self) -> Bag:
-        """Draws the words of a question, with as many types as there are candidates."""
+        """Draws the words of a question, with a different type for each candidate."""
         kind = self.pick(self.kinds)
         patterns = self.pick(_FRAMES[kind])
         slots = [text for text, _ in patterns[0] if text.isupper()]
@@ -99,7 +99,7 @@ class _Writer(Writer):
         return Bag(patterns, fillings, tuple(candidates))
 
     def question(self) -> Question:
-        """Draws one of the arrangements of a bag, each as likely as the others."""
+        """Draws an arrangement of a bag. All arrangements are equally likely."""
         bag = self.bag()
         return _written(self.pick(bag.patterns), bag, self.shuffled(range(len(bag.candidates))))
 
@@ -109,30 +109,31 @@ def questions(
 ) -> LabeledTexts:
     """Generates questions whose type depends on the order of the words, with rationales.
 
-    The corpus shows whether a model knows the order of words: "which year did the king describe
-    before the harbour" asks for a time, "which harbour did the king describe before the year" for a
-    place. Questions have 8 to 24 tokens in lower case, joined by one space. Labels 0 to 5 stand for
-    person, place, time, number, thing and description. In `rationales`, True marks the question
-    word or another pivot, and the noun or adverb that the pivot points to. A model that does not
-    know the order of words is right on at most 0.39 of the questions. The kinds are "head",
-    "distance", "direction", "order" and "clause". The datasheet (in the documentation, API,
-    corpora) describes each kind.
+    The corpus shows whether a model uses the order of words. "which year did the king describe
+    before the harbour" asks for a time, and "which harbour did the king describe before the year"
+    asks for a place. Questions have 8 to 24 tokens in lower case, joined by one space. Labels 0 to
+    5 are person, place, time, number, thing and description. In `rationales`, True marks the
+    question word or another pivot, and the noun or adverb that belongs to the pivot. A model that
+    ignores the order of words has an accuracy of at most 0.39. The kinds are "head", "distance",
+    "direction", "order" and "clause". The datasheet (see corpora in the documentation of the API)
+    describes each kind.
 
     Args:
         num_examples: Number of questions, at least 1. A larger corpus of the same seed and kinds
-            starts with the smaller one.
+            starts with the questions of a smaller corpus.
         seed: Integer in [0, 2**31). The same seed gives the same questions on every platform and
-            NumPy version. Other seeds give other questions of the same distribution: use one seed
-            for training, another for testing.
-        kinds: The kinds to draw from, each as often as it is listed. Defaults to all five. A single
-            kind gives a test set for this kind.
+            NumPy version. Other seeds give other questions of the same distribution. Use different
+            seeds for training and testing.
+        kinds: The kinds to draw from. A kind that is listed twice is drawn twice as often. Defaults
+            to all five kinds.
 
     Returns:
-        `LabeledTexts`: `num_examples` texts, labels int32 of shape `(num_examples,)` and
+        `LabeledTexts` with `num_examples` texts, int32 labels of shape `(num_examples,)`, and
         rationales, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: If the size is below 1, the seed is negative, or `kinds` are empty or unknown.
+        ValueError: If the size is below 1, if the seed is negative, or if `kinds` are empty or
+            unknown.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import questions

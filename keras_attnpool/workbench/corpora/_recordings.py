@@ -1,4 +1,4 @@
-"""The corpus of recordings: series of unequal length, in which some frames tell the speaker."""
+"""The corpus of recordings: series of unequal length with speech frames and noise."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -16,7 +16,7 @@ _HUM = np.where(np.arange(_FEATURES) < 2, 2.0, 0.0)
 
 
 class Recordings(NamedTuple):
-    """Recordings, their speakers, and the frames that tell the speakers.
+    """Recordings with their speakers and their speech frames.
 
     Attributes:
         series: N float32 arrays `(frames, 12)`.
@@ -41,23 +41,23 @@ def recordings(
     """Generates recordings of speakers as series of frames, with a mask of the speech frames.
 
     The corpus shows whether a pooling layer ignores noise. A recording has 20 to 60 frames of 12
-    features. Two runs of six frames, which may overlap, are speech. The mean and the movement of
-    these frames differ between speakers. The other frames are noise, which is louder than speech
-    and the same for all speakers, with a hum in two features. The speech frames are known, so
-    attention can be graded in time.
+    features. Speech is two runs of six frames, which may overlap. The mean and the change over time
+    of these frames differ between speakers. The other frames are noise with a hum in two features.
+    The noise is louder than speech, and its distribution is the same for all speakers. The speech
+    frames are known, so attention over time can be graded.
 
     Args:
-        num_examples: Number of recordings, at least 1. The speakers have equal shares.
-        seed: Integer in [0, 2**31). The same seed gives the same recordings. Use one seed for
-            training, another for testing.
-        speakers: The speakers to draw, numbers from 0 to 31. Use some speakers for training and
-            others for verification.
+        num_examples: Number of recordings, at least 1. All speakers have equal shares.
+        seed: Integer in [0, 2**31). The same seed gives the same recordings. Use different seeds
+            for training and testing.
+        speakers: The speakers to draw, numbers from 0 to 31. For verification, use other speakers
+            than for training.
 
     Returns:
         `Recordings`, a tuple of `series`, `labels` and `rationales`.
 
     Raises:
-        ValueError: If the size is below 1, the seed is negative, or a speaker does not exist.
+        ValueError: If the size is below 1, if the seed is negative, or if a speaker does not exist.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import recordings

@@ -14,7 +14,8 @@ from keras_attnpool.workbench.datasets import LabeledTexts
 
 LABEL_NAMES = ("1 star", "2 stars", "3 stars", "4 stars", "5 stars")
 
-# Running shares: 1, 2 or 3 counted sentences; a clause with OP, VERB or THING (else ADJ).
+# Cumulative shares of reviews with 1, 2 or 3 counted sentences. Cumulative shares of clauses with
+# OP, VERB or THING; all other clauses have ADJ.
 _COUNTED_SENTENCES = (0.35, 0.75, 1.0)
 _CLAUSE_KINDS = (0.60, 0.75, 0.85)
 _CONTRAST_RATE = 0.3
@@ -24,7 +25,7 @@ T = TypeVar("T")
 
 
 class _Table(Generic[T]):
-    """Items with the running sum of their odds: Zipf's law, common ones first, by default."""
+    """Items with the cumulative sum of their odds. By default, the odds follow Zipf's law."""
 
     def __init__(self, items: Sequence[T], odds: Sequence[float] | None = None) -> None:
         self.items = tuple(items)
@@ -82,16 +83,16 @@ _DOMAINS = [
 
 
 def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
-    """Rounds the weighted mean to a label; None if it lies between two labels."""
+    """Rounds the weighted mean to a label; returns None if it lies between two labels."""
     total = sum(weights)
     twice = 2 * sum(v * w for v, w in zip(values, weights, strict=True)) + 5 * total
     return None if twice % (2 * total) == 0 else twice // (2 * total)
 
 
 def _plans() -> dict[tuple[int, int, int], _Table[tuple[int, ...]]]:
-    """Lists the values for every (plain clauses, contrasts, label); contrasts first, in pairs.
+    """Lists the values for every (plain clauses, contrasts, label). Contrasts come first.
 
-    Every step between the highest and the lowest value quarters the odds of a tuple.
+    For every unit between its highest and lowest value, the odds of a tuple fall to a quarter.
     """
     plans = {}
     for contrasts, plain in itertools.product(range(4), range(4)):
@@ -124,7 +125,7 @@ class _Writer(Writer):
         self.tokens: list[str] = []
         self.decides: list[bool] = []
         self.places, self.aspects = _DOMAINS[0]
-        self.pair: tuple[int, ...] = ()  # values of a contrast's two clauses
+        self.pair: tuple[int, ...] = ()  # values of the two clauses of a contrast
 
     def draw(self, table: _Table[T]) -> T:
         """Draws an item of a table by its odds."""
@@ -135,7 +136,7 @@ class _Writer(Writer):
         self.decides.extend([decides] * len(tokens))
 
     def manner(self, value: int) -> tuple[str, int]:
-        """Chooses a form that expresses `value`, and the value of its opinion word."""
+        """Returns a random form that expresses `value`, and the value of its opinion word."""
         sign, size = (1, value) if value > 0 else (-1, -value)
         if self.chance(self.negation_rate):
             return ("weak", "strong")[size - 1], -sign * (1 + self.below(2))
@@ -154,7 +155,7 @@ class _Writer(Writer):
         self.add((self.draw(_ADJECTIVES[word]),), counted)
 
     def clause(self, value: int, counted: bool, own: bool) -> None:
-        """Writes a clause that asserts `value` of a noun; with `own`, it may use "i" or "we"."""
+        """Writes a clause that gives a noun this `value`. `own` allows "i" and "we"."""
         which = self.uniform()
         adjective, verb, thing = _CLAUSE_KINDS
         if value == 0 or which < adjective or (which < verb and not own):
@@ -166,7 +167,7 @@ class _Writer(Writer):
         else:
             forms_of = _THING_FORMS if which < thing else _ABOUT_FORMS
         kind, word = self.manner(value)
-        if kind == "soft":  # these clauses have no form for it: a mild word says the same
+        if kind == "soft":  # these clauses have no soft form, so a mild word is used
             kind, word = "plain", value
         self.write(self.draw(forms_of[kind]), word, counted)
 
@@ -206,7 +207,7 @@ class _Writer(Writer):
             sentences = min(total, 1 + bisect(_COUNTED_SENTENCES, self.uniform()))
             contrasts = sum(self.chance(_CONTRAST_RATE) for _ in range(sentences))
             plans = _PLANS.get((sentences - contrasts, contrasts, label))
-            if plans:  # one contrast alone is never 1 or 5 stars
+            if plans:  # a single contrast never gives 1 or 5 stars
                 break
         values = self.draw(plans)
         jobs: list[tuple[int, ...]] = [values[2 * i : 2 * i + 2] for i in range(contrasts)]
@@ -249,34 +250,34 @@ def reviews(
 ) -> LabeledTexts:
     """Generates reviews with a star rating, and rationales of the rating.
 
-    The corpus shows whether a model reads more than a bag of words: it has negation, intensity,
-    contrast, opinions that do not count, and filler. A review is a text of several sentences about
-    one place or thing, in lower case, with tokens joined by one space. Its label, 0 to 4, is the
-    rounded mean of its counted opinions; opinions after a contrast have twice the weight. A share
-    `label_noise` of the labels then moves by one star. In `rationales`, True marks the opinion
-    words of counted clauses, their negators and intensifiers, and the contrast words. The datasheet
-    (in the documentation, API, corpora) describes how reviews are made, their shortcuts and the
-    accuracy to expect.
+    The corpus shows whether a model reads more than a bag of words. It has negation, intensity,
+    contrast, opinions that do not count, and filler. A review has several sentences about one place
+    or thing, in lower case, with tokens joined by one space. The label, 0 to 4, is the rounded mean
+    of the counted opinions. Opinions after a contrast have twice the weight. A share `label_noise`
+    of the labels is then changed by one star. In `rationales`, True marks the opinion words of
+    counted clauses, their negators and intensifiers, and the contrast words. The datasheet (see
+    corpora in the documentation of the API) describes the generator, the shortcuts of the corpus,
+    and the expected accuracy.
 
     Args:
-        num_examples: Number of reviews, at least 1. A larger corpus of the same seed and
-            options starts with the smaller one.
+        num_examples: Number of reviews, at least 1. A larger corpus of the same seed and options
+            starts with the reviews of a smaller corpus.
         seed: Integer in [0, 2**31). The same seed gives the same reviews on every platform and
-            NumPy version. Other seeds give other reviews of the same distribution: use one seed for
-            training, another for testing.
+            NumPy version. Other seeds give other reviews of the same distribution. Use different
+            seeds for training and testing.
         sentences: Smallest and largest number of sentences.
-        distractor_rate: Share of distractors among the sentences that do not count. The other
+        distractor_rate: Share of distractors among the sentences that do not count. The remaining
             sentences are filler.
-        negation_rate: Share of opinions expressed by a negation.
-        label_noise: Share of labels moved to a neighbouring rating.
+        negation_rate: Share of opinions that are expressed by a negation.
+        label_noise: Share of labels that are changed to a neighbouring rating.
 
     Returns:
         `LabeledTexts`: `num_examples` texts, labels int32 of shape `(num_examples,)` and
         rationales, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: If the size is below 1, the seed is negative, a rate is outside [0, 1], or the
-            range of sentences is empty or starts below 1.
+        ValueError: If the size is below 1, if the seed is negative, if a rate is outside [0, 1], or
+            if the range of sentences is empty or starts below 1.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import reviews
@@ -302,7 +303,7 @@ def reviews(
     texts, labels, rationales = [], [], []
     for _ in range(num_examples):
         label = writer.review(*sentences)
-        # Both are always drawn, so that the noise changes no text.
+        # Both numbers are always drawn, so that the noise does not change the texts.
         is_noisy, step = writer.chance(label_noise), 1 if writer.chance(0.5) else -1
         if is_noisy:
             label += step if 0 <= label + step <= 4 else -step

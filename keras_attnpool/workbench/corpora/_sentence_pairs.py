@@ -39,7 +39,7 @@ Token = tuple[str, str | None]  # the word and the slot that it expresses
 
 
 def _makes_sense(frame: Frame) -> bool:
-    """Tells whether the participants can do this in this manner, and have such traits."""
+    """Tells whether action, manner and traits fit the participants of a frame."""
     if frame.negated and frame.quantity in ("all", "some", "no", "not all"):
         return False  # "all are not" can be read in two ways
     for noun, trait in ((frame.agent, frame.agent_trait), (frame.patient, frame.patient_trait)):
@@ -69,7 +69,7 @@ def _nouns(meaning: Meaning) -> list[str]:
 
 
 def _is_clear(first: Meaning, second: Meaning) -> bool:
-    """Tells whether each noun means one participant: no noun is a case of two others."""
+    """Tells whether each noun means one participant. No noun may be a case of two other nouns."""
     groups = _nouns(first), _nouns(second)
     for nouns, others in (groups, groups[::-1]):
         if any(alike(a, b) for i, a in enumerate(nouns) for b in nouns[:i]):
@@ -79,8 +79,8 @@ def _is_clear(first: Meaning, second: Meaning) -> bool:
     return all(_makes_sense(frame) for frame in (*first, *second))
 
 
-# The edits of the first meaning, each drawn as often as it is listed. All labels have the same
-# edits, except for edits that cannot lead to a label. An exchange of values keeps the words and
+# The edits of the first meaning. An edit that is listed twice is drawn twice as often. All labels
+# have the same edits, except for edits that cannot lead to a label. An exchange keeps the words and
 # changes the meaning.
 _PLANS = tuple(
     (
@@ -102,7 +102,7 @@ _PLANS = tuple(
 
 
 def _exchanges(meaning: Meaning) -> list[Meaning]:
-    """Lists the meanings with the same values in other places."""
+    """Lists the meanings with the same values in other slots."""
     others: list[Meaning] = []
     if len(meaning) == 2:
         one, other = meaning
@@ -133,7 +133,7 @@ class _Writer(Writer):
         return self.common(concepts.nouns_of(self.pick(kinds)))
 
     def decorated(self, frame: Frame, trait_rate: float, place_rate: float) -> Frame:
-        """Adds traits, a place and a manner to a frame, each at random."""
+        """Adds random traits, a place and a manner to a frame."""
         rates = (trait_rate, trait_rate, place_rate, place_rate)
         new: dict[str, Any] = {
             slot: self.common(values)
@@ -177,11 +177,12 @@ class _Writer(Writer):
         if kind == "groups":
             some = (*("all", "some", "no", "not all") * 2, *NUMBERS)
             return tuple(f._replace(quantity=self.pick(some)) for f in frames)
-        denied = self.chance(0.4)  # one of the two more often than both or none
+        denied = self.chance(0.4)  # "not" is more often in one frame than in both or none
         which = denied, (not denied if self.chance(0.6) else denied)
         return tuple(f._replace(negated=n) for f, n in zip(frames, which, strict=True))
 
-    # Edits make another meaning from a meaning. An edit that does not apply returns it unchanged.
+    # Edits turn a meaning into another meaning. An edit that does not apply returns its meaning
+    # unchanged.
 
     def edit(self, how: str, meaning: Meaning) -> Meaning:
         if how == "exchange":
@@ -251,7 +252,7 @@ class _Writer(Writer):
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:
-        """Lists other actions; half of the time only exclusive ones, if there are any."""
+        """Lists other actions. Half of the time, only exclusive actions are listed, if any."""
         if frame.patient is None:
             kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
             verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]
@@ -269,9 +270,9 @@ class _Writer(Writer):
         return opposed if opposed and self.chance(0.6) else verbs
 
     def pair(self, target: int) -> tuple[Meaning, Meaning]:
-        """Draws two meanings with the label asked for."""
+        """Draws two meanings with the requested label."""
         plan = self.pick(_PLANS[target])
-        # An exchange can turn these scenes into any label, so the scenes say little about it.
+        # An exchange in these scenes can give any label, so the scenes hardly show the label.
         spoilt = {target if target != ENTAILMENT else self.pick((CONTRADICTION, NEUTRAL))}
         if self.chance(0.7):
             spoilt = {CONTRADICTION, NEUTRAL}
@@ -304,7 +305,7 @@ class _Writer(Writer):
         return self.wording(concepts.WORDINGS.get(concept, [plain]))
 
     def wording(self, options: Sequence[str]) -> list[str]:
-        """Draws one of the options, mostly the plainest."""
+        """Draws one of the options; the plainest option is the most frequent."""
         return (self.pick(options) if self.chance(self.paraphrase_rate) else options[0]).split()
 
     def participant(self, frame: Frame, role: str, definite: bool) -> tuple[list[Token], bool]:
@@ -383,7 +384,7 @@ class _Writer(Writer):
         return [*subject, *be, *tail]
 
     def sentence(self, meaning: Meaning, deciding: set[tuple[int, str]]) -> tuple[str, list[bool]]:
-        """Writes the sentence, and tells which of its tokens decide."""
+        """Writes the sentence, and marks its deciding tokens."""
         order = list(range(len(meaning)))
         if len(order) == 2 and self.chance(0.5 * self.paraphrase_rate):
             order.reverse()
@@ -416,29 +417,30 @@ def sentence_pairs(
 ) -> SentencePairs:
     """Generates sentence pairs with entailment, relatedness and rationales.
 
-    The corpus shows whether a model knows who does what, what is denied and which word describes
+    The corpus shows whether a model knows who does what, what is denied, and which word describes
     which noun. Both sentences describe a small scene in 4 to 16 tokens in lower case, joined by one
-    space. Classes, their order and the scale of relatedness are those of SICK. Labels, relatedness
-    and rationales are computed from the meanings of the two sentences, without noise. In
-    `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The
-    datasheet (in the documentation, API, corpora) describes the rules.
+    space. The classes, their order and the scale of relatedness are those of SICK. Labels,
+    relatedness and rationales are computed from the meanings of the two sentences, without noise.
+    In `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The
+    datasheet (see corpora in the documentation of the API) describes the rules.
 
     Args:
         num_examples: Number of pairs, at least 1. A larger corpus of the same seed and option
-            starts with the smaller one.
+            starts with the pairs of a smaller corpus.
         seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and NumPy
-            version. Other seeds give other pairs of the same distribution: use one seed for
-            training, another for testing.
-        paraphrase_rate: Probability of a wording other than the plainest, in [0, 1]: synonyms,
-            passive, converse, order. At 0, sentences with different words have different meanings;
-            only "a", "the" and the joining word may differ.
+            version. Other seeds give other pairs of the same distribution. Use different seeds for
+            training and testing.
+        paraphrase_rate: Probability in [0, 1] of a wording that is not the plainest: a synonym, the
+            passive, a converse, another order. At 0, sentences with different words have different
+            meanings, except for "a", "the" and the joining word.
 
     Returns:
-        `SentencePairs`: `num_examples` pairs with labels int32, relatedness float32 in [1, 5], and
+        `SentencePairs` with `num_examples` pairs, int32 labels, float32 relatedness in [1, 5], and
         rationales of both sentences, boolean arrays of shape `(num_tokens,)`.
 
     Raises:
-        ValueError: If the size is below 1, the seed is negative, or the rate is outside [0, 1].
+        ValueError: If the size is below 1, if the seed is negative, or if the rate is outside [0,
+            1].
 
     Example:
         >>> from keras_attnpool.workbench.corpora import sentence_pairs

@@ -1,4 +1,4 @@
-"""Reads the word lists of the corpora: text files of `[heads]`, entries and `# comments`."""
+"""Reads the word lists of the corpora: text files with `[heads]`, entries and `# comments`."""
 
 import re
 from importlib import resources
@@ -7,7 +7,7 @@ Pattern = tuple[tuple[str, bool], ...]  # (word or slot, whether it decides)
 
 
 def sections(corpus: str) -> dict[str, str]:
-    """Reads `words/CORPUS.txt`: the text under every head, without comments."""
+    """Reads the text under every head of `words/CORPUS.txt`, without comments."""
     file = resources.files("keras_attnpool.workbench.corpora") / "words" / f"{corpus}.txt"
     text = re.sub(r"^#.*\n", "", file.read_text(encoding="utf-8"), flags=re.MULTILINE)
     _, *parts = re.split(r"^\[(.+)\]$", text, flags=re.MULTILINE)
@@ -15,7 +15,7 @@ def sections(corpus: str) -> dict[str, str]:
 
 
 def group(lists: dict[str, str], name: str) -> dict[str, str]:
-    """Picks the sections with the heads `[NAME KEY]`, by their keys."""
+    """Selects the sections with a head `[NAME KEY]`. The result has their keys."""
     heads = {head.removeprefix(f"{name} "): head for head in lists if head.startswith(f"{name} ")}
     return {key: lists[head] for key, head in heads.items()}
 

@@ -1,4 +1,4 @@
-"""Base class of the generators: random draws, and the check of arguments."""
+"""The base class of the generators, which draws at random, and a check of arguments."""
 
 from collections.abc import Sequence
 from typing import TypeVar
@@ -13,8 +13,8 @@ T = TypeVar("T")
 class Writer:
     """Draws from one stream of random bits.
 
-    The bits come from PCG64 itself, which NumPy promises never to change. NumPy makes no such
-    promise for the methods of a `Generator`.
+    The bits come directly from PCG64, which NumPy promises never to change. NumPy may change the
+    methods of a `Generator`.
     """
 
     def __init__(self, seed: int) -> None:
@@ -33,15 +33,15 @@ class Writer:
         return self.uniform() < rate
 
     def below(self, stop: int) -> int:
-        """Draws an integer from 0 to `stop - 1`, all equally likely."""
+        """Draws an integer from 0 to `stop - 1`. All integers are equally likely."""
         return int(self.uniform() * stop)
 
     def pick(self, items: Sequence[T]) -> T:
-        """Draws one of the items, all equally likely."""
+        """Draws one of the items. All items are equally likely."""
         return items[self.below(len(items))]
 
     def common(self, items: Sequence[T]) -> T:
-        """Draws one of the items by Zipf's law, the first items most often."""
+        """Draws one of the items by Zipf's law. The first items are drawn most often."""
         return items[int((len(items) + 1) ** self.uniform()) - 1]
 
     def shuffled(self, items: Sequence[T]) -> list[T]:
@@ -63,10 +63,10 @@ def with_articles(tokens: Sequence[str]) -> list[str]:
 
 
 def check_arguments(corpus: str, num_examples: int, seed: int, **rates: float) -> None:
-    """Refuses a size below 1, a negative seed and a rate outside [0, 1].
+    """Raises an error for a size below 1, a negative seed and a rate outside [0, 1].
 
     Raises:
-        ValueError: With the name of the corpus and of the argument.
+        ValueError: If an argument is invalid. The message names the corpus and the argument.
     """
     validate("num_examples", num_examples, integer(1), corpus)
     validate("seed", seed, integer(0), corpus)

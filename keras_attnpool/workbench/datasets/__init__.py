@@ -1,7 +1,7 @@
 """Loads labelled texts: public data sets by name, and your own files.
 
-Nothing here uses a Keras backend: arrays are NumPy arrays. See `keras_attnpool.workbench.corpora`
-for generated texts.
+No function uses a Keras backend, and arrays are NumPy arrays. See
+`keras_attnpool.workbench.corpora` for generated texts.
 """
 
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts as LabeledTexts

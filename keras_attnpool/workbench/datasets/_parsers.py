@@ -1,7 +1,7 @@
 """Parses the files of the public data sets into rows of the cache's tables.
 
-Every parser takes a dict of the downloaded files by name. It returns a dict of the rows of each
-table, by the table's file name without `.tsv.gz`.
+Every parser takes a dict of the downloaded files by name. It returns a dict from the file name of
+each table, without `.tsv.gz`, to the rows of the table.
 """
 
 import hashlib
@@ -22,7 +22,7 @@ def _tar_members(path: Path) -> Iterator[tuple[str, bytes]]:
         for member in archive:
             if member.isfile():
                 stream = archive.extractfile(member)
-                assert stream is not None  # true of every regular file
+                assert stream is not None  # every regular file has this property
                 yield member.name, stream.read()
 
 
@@ -49,7 +49,7 @@ def _plain_text(sgml: str) -> str:
 
 
 def r8(files: Files) -> dict[str, Rows]:
-    """Reads Reuters-21578 (SGML): texts of the ModApte split with a single topic of the eight."""
+    """Reads Reuters-21578 (SGML): texts of the ModApte split with exactly one of eight topics."""
     stories = {
         PurePosixPath(name).name: content.decode("latin-1")
         for name, content in _tar_members(files["reuters21578.tar.gz"])
@@ -65,7 +65,7 @@ def r8(files: Files) -> dict[str, Rows]:
             usable = split and text and ' TOPICS="YES"' in f" {attributes}"
             if not usable or len(topics) != 1 or topics[0] not in R8_TOPICS:
                 continue
-            assert split and text  # `usable` ensures this; the type checker needs it
+            assert split and text  # `usable` ensures this; the line is for the type checker
             parts = [part[1] for tag in (_TITLE, _BODY) if (part := tag.search(text[1]))]
             story = _plain_text(" ".join(parts or [text[1]]))
             tables[split[1].lower()].append((topics[0], story))
@@ -78,7 +78,7 @@ def r8(files: Files) -> dict[str, Rows]:
 
 
 def trec(files: Files) -> dict[str, Rows]:
-    """Reads the two `.label` files: `COARSE:fine the question`, in Latin-1."""
+    """Reads the two `.label` files with lines `COARSE:fine the question`, in Latin-1."""
     tables: dict[str, Rows] = {}
     for split, name in (("train", "train_5500.label"), ("test", "TREC_10.label")):
         rows: Rows = []
@@ -96,7 +96,7 @@ _TREEBANK_ESCAPES = {"-LRB-": "(", "-RRB-": ")"}
 
 
 def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
-    """Yields (label, phrase) of every node, children before parents, so the sentence comes last."""
+    """Yields (label, phrase) of every node. Children precede parents, so the sentence is last."""
     words: list[str] = []
     open_nodes: list[tuple[str, int]] = []
     for match in _TREE_TOKEN.finditer(tree):
@@ -113,7 +113,7 @@ def _tree_phrases(tree: str) -> Iterator[tuple[str, str]]:
 
 
 def sst(files: Files) -> dict[str, Rows]:
-    """Reads the sentences of bracketed trees, their two-class view and the training phrases."""
+    """Reads sentences of bracketed trees, with five and two classes, and the training phrases."""
     tables: dict[str, Rows] = {}
     for split in ("train", "dev", "test"):
         trees = _zip_member(files["trainDevTestTrees_PTB.zip"], f"{split}.txt").split("\n")
@@ -129,7 +129,7 @@ def sst(files: Files) -> dict[str, Rows]:
 
 
 def subj(files: Files) -> dict[str, Rows]:
-    """Reads plot sentences (objective) and review snippets (subjective), in Windows-1252."""
+    """Reads objective plot sentences and subjective review snippets, in Windows-1252."""
     kinds = {"plot.tok.gt9.5000": "objective", "quote.tok.gt9.5000": "subjective"}
     rows: dict[str, Rows] = {}
     for name, content in _tar_members(files["rotten_imdb.tar.gz"]):
@@ -144,7 +144,7 @@ SICK_HEADER = ("pair_id", "sentence_A", "sentence_B", "relatedness", "entailment
 
 
 def sick(files: Files) -> dict[str, Rows]:
-    """Reads `SICK.txt` with its header line. The trial set becomes dev."""
+    """Reads `SICK.txt`, which has a header line. The trial set becomes dev."""
     splits = {"TRAIN": "train", "TRIAL": "dev", "TEST": "test"}
     header, *lines = _zip_member(files["SICK.zip"], "SICK.txt").split("\n")
     columns = header.strip().split("\t")

@@ -1,4 +1,4 @@
-"""The cache's file format: gzipped, tab-separated UTF-8 rows that end in LF."""
+"""Reads and writes the files of the cache: gzipped, tab-separated UTF-8 rows that end in LF."""
 
 import contextlib
 import gzip
@@ -13,7 +13,7 @@ Row = Sequence[str]
 
 
 def one_line(text: str) -> str:
-    """Replaces every run of white space (no-break spaces included) by one space."""
+    """Replaces every run of white space, including no-break spaces, by one space."""
     return " ".join(text.split())
 
 
@@ -36,7 +36,7 @@ def read(path: Path) -> tuple[list[list[str]], str]:
 
 
 def write_all(tables: dict[Path, Iterable[Row]]) -> None:
-    """Writes tables. Each file appears whole, and no file appears if one cannot be written."""
+    """Writes tables. Each file is written whole, and no file is written if one fails."""
     with contextlib.ExitStack() as files:
         for path, rows in tables.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -45,14 +45,14 @@ def _checked_rationales(
 
 
 def _set_tuples(rows: Any, *names: str) -> None:
-    """Turns these fields into tuples. Refuses strings, which would become tuples of letters."""
+    """Turns these fields into tuples. A string raises an error, because it would become letters."""
     for name in names:
         values = column(type(rows).__name__, name, getattr(rows, name))
         object.__setattr__(rows, name, tuple(values))
 
 
 class _Labeled:
-    """Base class of both containers: N rows with one class label each."""
+    """Base class of both containers: N rows with one class label per row."""
 
     labels: Int32s
     label_names: tuple[str, ...]
@@ -76,7 +76,7 @@ class _Labeled:
             A new set of the same class, with the same `label_names`.
 
         Raises:
-            ValueError: If `indices` is neither integer nor a boolean array of length N.
+            ValueError: If `indices` are neither integers nor a boolean array of length N.
             IndexError: If a position is out of range.
         """
         chosen = np.asarray(indices)
@@ -97,20 +97,21 @@ class _Labeled:
         return subset
 
     def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
-        """Splits at random into two parts with the class proportions of the whole set.
+        """Splits the set at random into two parts with the same class proportions.
 
-        The second part gets `fraction` of the rows of each class, rounded so that it has
-        `round(fraction * N)` rows in all. Both parts keep the order of the rows.
+        The second part gets the share `fraction` of the rows of each class. These numbers are
+        rounded so that the second part has `round(fraction * N)` rows. Both parts keep the order of
+        the rows.
 
         Args:
             fraction: Share of the second (validation) part, strictly between 0 and 1.
-            seed: Seed of the shuffle; the same seed always gives the same parts.
+            seed: Seed of the shuffling. The same seed always gives the same parts.
 
         Returns:
-            `(rest, part)`: two sets of the same class, `part` with `round(fraction * N)` rows.
+            `(rest, part)`: two sets of the same class. `part` has `round(fraction * N)` rows.
 
         Raises:
-            ValueError: If `fraction` is not in (0, 1), or a part would be empty.
+            ValueError: If `fraction` is not in (0, 1), or if a part would be empty.
 
         Example:
             >>> import numpy as np
@@ -128,8 +129,8 @@ class _Labeled:
         if not 0 < size < len(self):
             must, received = "leave no part empty", f"fraction={fraction} of {len(self)} texts"
             raise ArgumentError("fraction", must, received, f"{owner}.split")
-        # Largest remainder: numbers are rounded down per class; classes that lost most get one row
-        # more.
+        # The number of rows of each class is rounded down. The classes with the largest remainders
+        # get one more row.
         exact = fraction * np.bincount(self.labels, minlength=self.num_classes)
         quota = np.floor(exact).astype(int)
         quota[np.argsort(quota - exact, kind="stable")[: size - quota.sum()]] += 1
@@ -142,15 +143,14 @@ class _Labeled:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LabeledTexts(_Labeled):
-    """Texts with one class label each, and gold rationales if they are known.
+    """Texts with one class label per text, and gold rationales if they are known.
 
     Args:
         texts: The N texts.
-        labels: Integer array of shape `(N,)`, stored as int32: indices into `label_names`.
+        labels: Integer array of shape `(N,)` of indices into `label_names`, stored as int32.
         label_names: Name of every class.
-        rationales: `None`, or N boolean arrays. The array of a text has shape
-            `(num_tokens,)`, aligned with `text.split(" ")`; True marks the tokens
-            that decide the label.
+        rationales: `None`, or N boolean arrays. The array of a text has one entry per token of
+            `text.split(" ")`. True marks the tokens that decide the label.
 
     Raises:
         ValueError: If lengths, shapes or label values do not fit together.
@@ -179,7 +179,7 @@ class LabeledTexts(_Labeled):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class SentencePairs(_Labeled):
-    """Pairs of sentences with one entailment class each; relatedness and rationales are optional.
+    """Pairs of sentences with entailment classes, and optional relatedness and rationales.
 
     Args:
         sentences_a: The N first sentences.
@@ -187,9 +187,8 @@ class SentencePairs(_Labeled):
         labels: Integer array of shape `(N,)`, stored as int32: indices into `label_names`.
         label_names: Name of every entailment class.
         relatedness: `None`, or a float array of shape `(N,)`, stored as float32.
-        rationales_a: `None`, or N boolean arrays. The array of a sentence has shape
-            `(num_tokens,)`, aligned with `sentence.split(" ")`; True marks the tokens
-            that decide the label.
+        rationales_a: `None`, or N boolean arrays. The array of a sentence has one entry per token
+            of `sentence.split(" ")`. True marks the tokens that decide the label.
         rationales_b: `None`, or the rationales of the second sentences in the same form.
 
     Raises:

@@ -19,8 +19,8 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
     """Loads sentence pairs from a `.jsonl` file of SNLI or MultiNLI.
 
     Each line is a JSON object with `sentence1` (the premise), `sentence2` (the hypothesis) and
-    `gold_label`: `"entailment"`, `"neutral"`, `"contradiction"`, or `"-"` if the annotators did not
-    agree. Pairs with `"-"` are left out, as in all published figures.
+    `gold_label`. The label is `"entailment"`, `"neutral"`, `"contradiction"`, or `"-"` if the
+    annotators did not agree. Pairs with `"-"` are left out, as in all published results.
 
     Args:
         path: The file, such as `snli_1.0_train.jsonl`. Gzip is recognised by the content.
@@ -32,9 +32,9 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If bytes are not in `encoding`, a line is not a JSON object or lacks a field, a
-            label is unknown, a sentence is empty, no pair is labelled, or a gzip file is damaged.
-            The message names the file and the line.
+        ValueError: If bytes are not in `encoding`, if a line is not a JSON object or lacks a field,
+            if a label is unknown, if a sentence is empty, if no pair is labelled, or if a gzip file
+            is damaged. The message names the file and the line.
 
     Example:
         ```python
@@ -58,7 +58,7 @@ def load_nli(path: PathLike, *, encoding: str = "utf-8") -> SentencePairs:
             continue
         try:
             row = json.loads(line)
-        # Python raises a ValueError for a number with thousands of digits as well.
+        # Python also raises a ValueError for a number with thousands of digits.
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{path}, line {number}: not a JSON object ({error})") from error
         if not isinstance(row, dict) or any(not isinstance(row.get(f), str) for f in _FIELDS):

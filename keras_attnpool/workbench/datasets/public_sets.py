@@ -1,7 +1,7 @@
 """Loads the papers' public data sets by name.
 
-A set is read from the cache folder. If it is missing there, it is downloaded from its home page,
-checked and converted. This package contains no data of any set.
+A set is read from the cache folder. If it is missing, it is downloaded from its home page, checked
+and converted. This package contains no data of the sets.
 """
 
 import contextlib
@@ -39,19 +39,20 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """The required contents of a table of the cache."""
+    """The required contents of a table in the cache."""
 
-    # Rows per key. A table agrees with one of these; a download gives the first.
+    # The number of rows of each key. A table must agree with one of the entries. A download agrees
+    # with the first entry.
     counts: Sequence[Mapping[str, int]]
     # Maps a row to the key that is counted.
     key: Callable[[Row], str] = _KEYS["class"]
-    # The first row, if the table has a header. Without a header, a row has two fields.
+    # The first row if the table has a header. Without a header, a row has two fields.
     header: Sequence[str] = ()
-    # SHA-256 of the uncompressed reference copy, if there is one.
+    # SHA-256 of the uncompressed reference copy, if it exists.
     content: str | None = None
 
     def check(self, name: str, rows: Sequence[Row]) -> None:
-        """Raises a ValueError if the rows do not agree with this description."""
+        """Raises an error if the rows do not agree with this description."""
         if self.header and (not rows or tuple(rows[0]) != tuple(self.header)):
             raise ValueError(f"{name}: the header is not {tuple(self.header)}")
         width = len(self.header) or 2
@@ -74,21 +75,21 @@ def _listed(counts: Mapping[str, int]) -> str:
 class Download:
     """A file to download from the home of a data set."""
 
-    filename: str  # also the name of a copy that the user fetched by hand
+    filename: str  # a copy that the user fetched by hand has this name, too
     url: str
     digest: str | None = None  # SHA-256 or MD5, if it is known
 
 
 @dataclasses.dataclass(frozen=True)
 class PublicSet:
-    """The source of a set and its expected content."""
+    """The source of a set, and its expected content."""
 
-    folder: str  # in the cache
-    page: str  # its home
+    folder: str  # its folder in the cache
+    page: str  # its home page
     tables: Mapping[str, Table]  # by file name without `.tsv.gz`
     # Empty if the home asks for registration.
     downloads: Sequence[Download] = ()
-    labels: Sequence[str] = ()  # if a file does not list them in order
+    labels: Sequence[str] = ()  # given if no file lists the labels in order
     # Maps the downloaded files to the rows of every table.
     parse: Callable[[Mapping[str, Path]], Mapping[str, Sequence[Row]]] | None = None
 
@@ -108,7 +109,7 @@ def _described_sets() -> dict[str, PublicSet]:
 
 
 SETS = _described_sets()
-_IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # nobody gave 5 or 6
+_IMDB_STARS = ("1", "2", "3", "4", "7", "8", "9", "10")  # no review has 5 or 6
 
 
 def cache_folder() -> Path:
@@ -116,8 +117,8 @@ def cache_folder() -> Path:
 
     Returns:
         The folder in the environment variable `KERAS_ATTNPOOL_DATA`. If this variable is not set or
-        is empty, `keras_attnpool` in the folder of Keras (`KERAS_HOME`, `~/.keras` by default). The
-        folder need not exist.
+        empty, the result is `keras_attnpool` in the folder of Keras (`KERAS_HOME`, by default
+        `~/.keras`). The folder need not exist.
 
     Example:
         >>> from keras_attnpool.workbench.datasets import cache_folder
@@ -130,7 +131,7 @@ def cache_folder() -> Path:
 
 
 def _rows(source: PublicSet, name: str, verbose: int) -> list[list[str]]:
-    """Reads and checks the rows of one table, without the header. Fetches a missing table first."""
+    """Reads and checks the rows of one table without the header; fetches a missing table."""
     path = cache_folder() / source.folder / f"{name}.tsv.gz"
     if not path.is_file():
         _fetch(source, path, verbose)
@@ -198,7 +199,7 @@ def _downloaded(download: Download, folder: str, verbose: int) -> Path:
 def _labeled(
     rows: Sequence[Row], labels: Sequence[str], names: Sequence[str] | None = None
 ) -> LabeledTexts:
-    """Makes LabeledTexts from rows. `labels` are the file's labels, `names` the user's."""
+    """Makes LabeledTexts from rows. `labels` are the file's labels, and `names` are the user's."""
     index = {label: i for i, label in enumerate(labels)}
     return LabeledTexts(
         texts=tuple(row[1] for row in rows),
@@ -319,21 +320,22 @@ def load(
 ) -> LabeledTexts | SentencePairs:
     """Loads a public data set by name, from the cache folder or from its home page.
 
-    `cache_folder()` returns the cache folder. `load` writes to it only if a table is missing, and
-    then fetches the whole set. So a read-only folder with all sets is enough. A download is checked
-    and converted before anything appears in the cache. The check compares the hash, if it is known,
-    and the number of rows of every class. No error leaves a half-written file. If you put a file
-    from the set's home page into the set's folder by hand, it is used instead of a download.
+    `cache_folder()` returns the cache folder. If a table is missing, `load` fetches the whole set
+    and writes it to this folder. Otherwise `load` only reads, so a read-only folder with all sets
+    is enough. A download is checked and converted before it is stored in the cache. The check
+    compares the number of rows of every class, and the hash if it is known. Errors leave no
+    incomplete files. If you put a file from the set's home page into the set's folder, `load` uses
+    this file instead of a download.
 
     A table of the cache is checked whenever it is read. The number of rows of every class must be
-    right. If the SHA-256 of the reference copy is known and differs, there is a warning. For IMDB,
-    only the numbers of rows are checked.
+    right. There is a warning if the SHA-256 differs from a known reference copy. For IMDB, only the
+    numbers of rows are checked.
 
     The list shows the sets with their splits and options. The cache has the folders `R8`, `TREC`,
     `SST`, `SUBJ`, `SICK`, `IMDB` and `HaHackathon`.
 
-    - `"r8"`: topic of a newswire story, 8 classes; train, test. `view="allterms"`
-      (default: lower case, letters only, as in published figures) or `"original"`.
+    - `"r8"`: topic of a newswire story, 8 classes; train, test. `view="allterms"` (the default) has
+      only lower-case letters, as in published results. `view="original"` has the original text.
     - `"trec"`: type of a question, 6 classes; train, test. `fine=True`: 50 classes.
     - `"sst5"`: sentiment of a sentence, 5 classes; train, dev, test. `phrases=True`:
       every labelled phrase of train.
@@ -346,35 +348,35 @@ def load(
       dev, test.
 
     SUBJ has no official split. The test part is a stratified random 20 % of the 10,000 sentences,
-    drawn by `seed`. `"all"` is the whole set, objective sentences first. If a set has no dev split,
-    make one from train with `LabeledTexts.split`. A download of IMDB has 25,000 + 25,000 reviews. A
-    cache may hold the subset of 10,000 + 8,000 reviews instead. It is recognised by its number of
-    rows, and gives a warning. You must fetch HaHackathon by hand.
+    drawn by `seed`. `"all"` is the whole set, with the objective sentences first. If a set has no
+    dev split, make a dev part from train with `LabeledTexts.split`. A download of IMDB has 25,000 +
+    25,000 reviews. A cache may hold the subset of 10,000 + 8,000 reviews instead. This subset gives
+    a warning. You must download HaHackathon by hand.
 
-    A table of the cache is `FOLDER/SPLIT.tsv.gz`: gzipped UTF-8 with one example per line,
-    `label<TAB>text`, without header and quoting. Each set has its own terms of use; see its home
+    A table of the cache is a file `FOLDER/SPLIT.tsv.gz` in UTF-8. It has one example per line,
+    `label<TAB>text`, without header and quoting. Each set has its own terms of use, see its home
     page.
 
     Args:
         name: One of `available()`.
         split: Part of the set, see the list above.
-        verbose: 1 shows a progress bar while downloading, 0 does not.
+        verbose: 1 shows a progress bar during a download, 0 does not.
         **options: Options of the set, see the list above.
 
     Returns:
-        `SentencePairs` for `"sick"`, else `LabeledTexts` (labels int32 of shape
-        `(N,)`, no rationales).
+        `SentencePairs` for `"sick"`, else `LabeledTexts` with int32 labels of shape `(N,)` and
+        without rationales.
 
     Raises:
-        ValueError: If the name, split or option is unknown, or a table of the cache is damaged or
-            belongs to another set.
+        ValueError: If the name, split or option is unknown, or if a table of the cache is damaged
+            or belongs to another set.
         FileNotFoundError: If the set must be fetched by hand and is missing.
-        OSError: If a download fails or has other contents. The message names the file to fetch by
-            hand and the folder for it.
+        OSError: If a download fails or has other contents. The message names the file to download
+            by hand and its folder.
 
     Example:
-        `train = load("r8")` downloads R8 once. Later calls read it from the cache. An unknown split
-        raises an error:
+        `train = load("r8")` downloads R8 once. Later calls read the set from the cache. An unknown
+        split raises an error:
 
         >>> from keras_attnpool.workbench.datasets import load
         >>> load("r8", split="dev")

@@ -22,7 +22,7 @@ from keras_attnpool.workbench._text_files import (
 )
 from keras_attnpool.workbench.datasets.labeled_texts import LabeledTexts
 
-_FEW = 9  # the number of labels that may all be different
+_FEW = 9  # this many labels may all be different
 
 
 def load_tsv(
@@ -37,39 +37,39 @@ def load_tsv(
 ) -> LabeledTexts:
     """Loads a tab-separated file with one labelled text per line.
 
-    By default a line is `label<TAB>text`, and there is no header. If a whole field is in quotation
-    marks, they are read as csv and pandas write them: `"he said ""hi"" twice"` is the text `he said
-    "hi" twice`. Every other quotation mark is part of the text.
+    By default a line is `label<TAB>text`, and there is no header. If a whole field is quoted, it is
+    read as csv and pandas write it: `"he said ""hi"" twice"` is the text `he said "hi" twice`.
+    Every other quotation mark is part of the text.
 
     Args:
         path: The file. Gzip is recognised by the content.
-        header: Whether the first line names the columns. It is True if a column is given by name.
+        header: Whether the first line names the columns. `header` is True if a column is given by
+            name.
         text_column: Name of the column of texts, or its position from 0.
         label_column: Name of the column of labels, or its position from 0.
         label_names: The classes in order, for instance `train.label_names` of the training file.
-            Any other label is an error. `None` takes the labels of the file, sorted as numbers if
-            all are numbers, and as texts otherwise.
-        encoding: Encoding of the file. A byte order mark is dropped. A mark of UTF-16 or UTF-32
-            replaces the default.
-        skip_empty: Whether lines without a text or a label are left out. A warning then counts
-            them. With `False`, they are an error.
+            Any other label is an error. `None` takes the labels of the file. These labels are
+            sorted as numbers if all are numbers, and as texts otherwise.
+        encoding: Encoding of the file. A byte order mark is dropped. If you set no encoding, a mark
+            of UTF-16 or UTF-32 sets it.
+        skip_empty: Whether lines without a text or a label are left out, with a warning that counts
+            these lines. With `False`, such lines are an error.
 
     Returns:
         `LabeledTexts` in the order of the lines, with labels int32 of shape `(N,)` and without
         rationales. White space around texts and labels is dropped.
 
     Warns:
-        UserWarning: If texts have control characters, or if labels look wrong: more than half of
-            them differ, they are numbers that are not whole, or two of them differ only in case,
-            blanks or the way a number is written.
+        UserWarning: If texts have control characters, if more than half of the labels differ, if
+            labels are numbers that are not integers, or if two labels differ only in case, blanks
+            or the format of a number.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: For bytes that are not in `encoding`, a file that is not text, another
-            delimiter, missing columns, the same column for texts and labels, lines with more or
-            fewer fields than the first, empty texts or labels, unknown labels, a single class, a
-            file without rows, or a gzip file that is damaged or holds more than 1 GiB. The message
-            names the file and the cure.
+        ValueError: If the file cannot be read as a table of labelled texts. Examples are another
+            encoding or delimiter, missing columns, lines with more or fewer fields than the first
+            line, empty texts, unknown labels, a single class, and a gzip file that is damaged or
+            holds more than 1 GiB. The message names the file and what to do.
 
     Example:
         ```python
@@ -104,14 +104,14 @@ def load_csv(
 ) -> LabeledTexts:
     """Loads a CSV file with one labelled text per row.
 
-    Fields that are quoted with `"` may hold delimiters and line breaks.
+    Fields in quotation marks (`"`) may contain delimiters and line breaks.
 
     Args:
         path: As in `load_tsv`.
         text_column: As in `load_tsv`.
         label_column: As in `load_tsv`.
-        header: Whether the first row names the columns. If it is False, columns can only be given
-            by position.
+        header: Whether the first row names the columns. With `False`, columns can only be given by
+            position.
         label_names: As in `load_tsv`.
         delimiter: Character between fields.
         encoding: As in `load_tsv`.
@@ -133,6 +133,9 @@ def load_csv(
         data = load_csv("mail.csv", text_column="body")
         ```
     """
+    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
+        must = "be one character, and neither a quotation mark nor a line break"
+        raise ArgumentError("delimiter", must, {"delimiter": delimiter}, "load_csv")
     path = Path(path)
     by_name = isinstance(text_column, str) or isinstance(label_column, str)
     if by_name and not header:
@@ -229,7 +232,7 @@ def _labeled_texts(
 
 
 def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
-    """A remark on labels that look wrong; `""` if there are none."""
+    """Returns a remark on labels that look wrong, or `""`."""
     numbers = [number for number in map(_number, classes) if number is not None]
     broken = sum(not number.is_integer() for number in numbers)
     remarks, seen = [], dict[float | str, str]()
@@ -241,7 +244,8 @@ def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
         return f"{'; '.join(remarks)}. Is the right column taken for the labels?"
     for name in classes:
         number = _number(name)
-        key = "".join(unicodedata.normalize("NFKC", name).casefold().split())
+        letters = unicodedata.normalize("NFKC", name).casefold()
+        key = "".join(x for x in letters if not x.isspace() and unicodedata.category(x) != "Cf")
         other = seen.setdefault(key if number is None else number, name)
         if other != name:
             return f"the labels {other!r} and {name!r} are two classes; if they mean one, mend them"
@@ -249,7 +253,7 @@ def _label_remark(labels: Sequence[str], classes: Sequence[str]) -> str:
 
 
 def _number(label: str) -> float | None:
-    """The number that a label spells, if a float can tell it from its neighbours."""
+    """Returns the number that a label spells, unless it is too large for an exact float."""
     try:
         number = float(label)
     except ValueError:

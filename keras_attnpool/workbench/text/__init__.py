@@ -1,4 +1,4 @@
-"""Turns strings into the integer arrays that a model reads, and makes word vectors.
+"""Turns strings into the integer arrays that a model reads, and trains word vectors.
 
 All functions return NumPy arrays. Id 0 always stands for padding.
 """

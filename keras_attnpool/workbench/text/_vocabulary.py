@@ -20,12 +20,9 @@ _VERSION = 1
 
 
 def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
-    """Returns texts as a list, or raises unless all are strings and valid Unicode."""
+    """Returns texts as a list; raises an error unless all are valid Unicode strings."""
     checked = column(owner, "texts", texts)
     for index, text in enumerate(checked):
-        if not isinstance(text, str):
-            received = f"{type(text).__name__} at index {index}"
-            raise ArgumentError("texts", "hold strings only", received, owner)
         try:
             text.encode("utf-8")
         except UnicodeEncodeError as error:
@@ -35,21 +32,21 @@ def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def check_integers(owner: str, least: int = 1, or_none: bool = False, **values: int | None) -> None:
-    """Raises unless every value is an integer from 1 or 0 (or `None`); keys are argument names."""
+    """Raises an error unless every value is an integer >= `least`, or `None` with `or_none`."""
     for name, value in values.items():
         if value is not None or not or_none:
             validate(name, value, integer(least), owner)
 
 
 def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]:
-    """Returns distinct non-empty strings, the first two `[PAD]` and `[UNK]`, or raises."""
+    """Checks that strings are distinct and not empty, and begin with `[PAD]` and `[UNK]`."""
     words = tuple(column(owner, "vocabulary", vocabulary))
     if words[:2] != (PADDING, UNKNOWN):
         must, received = f"start with {PADDING!r}, {UNKNOWN!r}", reprlib.repr(words[:2])
         raise ArgumentError("vocabulary", must, received, owner)
     seen: set[str] = set()
     for index, word in enumerate(words):
-        if not isinstance(word, str) or not word or word in seen:
+        if not word or word in seen:
             must = "be distinct words, none empty"
             raise ArgumentError("vocabulary", must, f"{reprlib.repr(word)} at index {index}", owner)
         seen.add(word)
@@ -63,7 +60,7 @@ def cut_and_padded(
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     validate("truncate", truncate, one_of(("end", "start", "middle")), owner)
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
-    # The number of kept steps that come from the end of the row.
+    # The number of steps that are kept at the end of the row.
     tail = {"end": 0, "middle": limit // 2, "start": limit}[truncate]
     kept = [
         row if len(row) <= limit else row[: limit - tail] + row[len(row) - tail :] for row in rows
@@ -72,7 +69,7 @@ def cut_and_padded(
 
 
 def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
-    """Puts rows of ids into one array `(rows, length, *inner)`, with zeros behind each row."""
+    """Puts rows of ids into one array `(rows, length, *inner)`, with zeros after each row."""
     ids = np.zeros((len(rows), length, *inner), np.int32)
     for index, row in enumerate(rows):
         ids[index, : len(row)] = row
@@ -80,18 +77,18 @@ def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
 
 
 class Vocabulary:
-    """Base class of the tokenizers. It keeps the vocabulary and options in one JSON file.
+    """Base class of the tokenizers. It saves vocabulary and options in one JSON file.
 
     Args:
-        vocabulary: Distinct non-empty strings; the index is the id. The first two are `"[PAD]"` and
-            `"[UNK]"`.
+        vocabulary: Distinct non-empty strings, whose indices are the ids. The first two strings are
+            `"[PAD]"` and `"[UNK]"`.
         lowercase: Whether the tokenizer converts texts to lower case.
 
     Raises:
-        ValueError: If `vocabulary` is not of that form.
+        ValueError: If `vocabulary` does not have this form.
     """
 
-    # The public class, for files and error messages. A subclass of the user writes its files.
+    # Files and error messages have this name of the public class. A user's subclass writes it too.
     _owner: str
 
     def __init__(self, vocabulary: Iterable[str], lowercase: bool) -> None:
@@ -100,12 +97,12 @@ class Vocabulary:
 
     @property
     def vocabulary(self) -> tuple[str, ...]:
-        """The words, or the characters; the index of each is its id."""
+        """The words or characters, whose indices are the ids."""
         return self._vocabulary
 
     @property
     def vocabulary_size(self) -> int:
-        """Number of ids, padding included. It is the `input_dim` of an embedding."""
+        """Number of ids, including padding: the `input_dim` of an embedding."""
         return len(self._vocabulary)
 
     @property
@@ -123,7 +120,7 @@ class Vocabulary:
             path: The file. An existing file is replaced.
 
         Raises:
-            FileNotFoundError: If its folder does not exist.
+            FileNotFoundError: If the folder does not exist.
         """
         path = pathlib.Path(path)
         if not path.parent.is_dir():
@@ -152,7 +149,7 @@ class Vocabulary:
 
         Raises:
             FileNotFoundError: If there is no such file.
-            ValueError: If the file is damaged or holds no vocabulary.
+            ValueError: If the file is damaged or contains no vocabulary.
         """
         owner = cls._owner
         caller = f"{owner}.load({str(path)!r})"

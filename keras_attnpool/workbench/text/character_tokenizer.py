@@ -1,4 +1,4 @@
-"""Turns the characters of every word into ids, with the same words as `WordTokenizer`."""
+"""Turns the characters of every word of `WordTokenizer` into ids."""
 
 import collections
 import reprlib
@@ -19,17 +19,17 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
 
 class CharacterTokenizer(Vocabulary):
-    """Turns the characters of every word into ids, for embeddings from a word's spelling.
+    """Turns the characters of every word into ids, to embed the spelling.
 
-    The words are those of `WordTokenizer`; only the letter case may differ. Row t of a text's
-    characters belongs to word t of `WordTokenizer.encode`, if both cut the text at the same length.
-    A character is a code point of the text's composed form (NFC). Id 0 is `[PAD]`, which fills up
-    short words and short texts. Id 1 is `[UNK]`, which stands for any character outside the
-    vocabulary, so no word is all zeros.
+    The words are those of `WordTokenizer`, except for the letter case. Row t of a text's characters
+    belongs to word t of `WordTokenizer.encode`, if both cut the text at the same length. A
+    character is a code point of the text's composed form (NFC). Id 0 is `[PAD]`, which pads short
+    words and short texts. Id 1 is `[UNK]`, the id of all characters outside the vocabulary. So no
+    word is all zeros.
 
     Args:
-        vocabulary: Distinct characters; the index is the id. The first two entries are `"[PAD]"`
-            and `"[UNK]"`. `CharacterTokenizer.train` makes a vocabulary from texts.
+        vocabulary: Distinct characters, whose indices are the ids. The first two entries are
+            `"[PAD]"` and `"[UNK]"`. `CharacterTokenizer.train` computes a vocabulary from texts.
         lowercase: Whether to convert texts to lower case.
 
     Raises:
@@ -72,15 +72,15 @@ class CharacterTokenizer(Vocabulary):
 
         Args:
             texts: Sequence of strings, the training texts.
-            min_frequency: Least number of occurrences. Rarer characters become `[UNK]`.
+            min_frequency: Smallest number of occurrences. Rarer characters become `[UNK]`.
             lowercase: Whether to convert texts to lower case, in training and in use.
 
         Returns:
-            The tokenizer. Without any text, it knows only `[PAD]` and `[UNK]`.
+            The tokenizer. Without texts, its vocabulary has only `[PAD]` and `[UNK]`.
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or
-                `min_frequency` is below 1.
+            ValueError: If `texts` is not a sequence of strings, if a text is not valid Unicode, or
+                if `min_frequency` is below 1.
 
         Example:
 
@@ -108,26 +108,25 @@ class CharacterTokenizer(Vocabulary):
         pad_to: int | None = None,
         truncate: str = "end",
     ) -> Int32s:
-        """Turns texts into one array of character ids, padded with 0 at the right.
+        """Turns texts into one array of character ids, padded with 0 at the end.
 
         Lengths are counted in words, as in `WordTokenizer.encode`.
 
         Args:
             texts: Sequence of B strings.
             max_length: Longer texts are cut to this length. `None` sets no limit.
-            max_word_length: Number W of characters per word in the result. A longer word keeps its
-                first W characters.
-            pad_to: Fixed length T of the result. Longer texts are cut to it. `None` takes the
-                length of the longest text.
-            truncate: The part that is dropped from a text that is too long: `"end"`, `"start"` or
-                `"middle"`, which keeps the start and the end.
+            max_word_length: Number W of characters per word in the result. Longer words keep only
+                their first W characters.
+            pad_to: Fixed length T of the result. Longer texts are cut to this length. `None` takes
+                the length of the longest text.
+            truncate: The part that a long text loses: `"end"`, `"start"` or `"middle"`.
 
         Returns:
             int32 array of shape `(B, T, W)`, with the same T as `WordTokenizer.encode`.
 
         Raises:
             TypeError: If `texts` is not a sequence of strings.
-            ValueError: If a text is not valid Unicode, a length is below 1 or `truncate` is
+            ValueError: If a text is not valid Unicode, if a length is below 1, or if `truncate` is
                 unknown.
 
         Example:
@@ -142,7 +141,7 @@ class CharacterTokenizer(Vocabulary):
         owner = "CharacterTokenizer.encode"
         texts = checked_texts(owner, texts)
         check_integers(owner, max_word_length=max_word_length)
-        # Every distinct word is spelled once. Number 0 stands for padding.
+        # The characters of every distinct word are encoded once. Number 0 stands for padding.
         places: dict[str, int] = {"": 0}
         rows = (
             [places.setdefault(word, len(places)) for word in self._words.tokenize(text)]

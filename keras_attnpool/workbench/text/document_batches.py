@@ -1,4 +1,4 @@
-"""Batches of documents made of sentences, with little padding and few distinct shapes."""
+"""Serves batches of documents with sentences, with little padding and few distinct shapes."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -17,59 +17,58 @@ _Document = Sequence[npt.ArrayLike] | Array
 
 
 class DocumentBatches(Batches):
-    """Feeds `fit`, `evaluate` and `predict` batches of documents of similar numbers of sentences.
+    """Feeds `fit`, `evaluate` and `predict` batches of documents with similar sentence counts.
 
     A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
     the same number S of sentence places. S is the number of sentences of the bucket's longest
-    document. Every document is served exactly once per epoch, and nothing is cut. Documents are
-    always served by their number of sentences, even without `shuffle`. Use `batches.predict(model)`
-    for predictions in the order of the documents.
+    document. Every document is served exactly once per epoch, and nothing is cut. Even without
+    `shuffle`, documents are grouped by their number of sentences. Use `batches.predict(model)` for
+    predictions in the order of the documents.
 
     With padding (`packed=0`), the inputs are ids `(B, S, W)`, where W is the length of the bucket's
-    longest sentence. This is simple, and any hierarchical model reads such inputs. But most
-    sentences are much shorter than the longest sentence, and most documents are shorter than the
-    longest document of their bucket. Four of five places may be padding, so cut the longest
-    sentences beforehand. A compiled model meets at most two shapes per bucket: full batches, and a
-    smaller last batch.
+    longest sentence. Any hierarchical model reads such inputs. But most sentences and documents are
+    shorter than the longest of their bucket. Four of five places may be padding, so shorten the
+    longest sentences first. A compiled model gets at most two shapes for each bucket: a full batch,
+    and a smaller last batch.
 
-    With packing (`packed=K`), only sentences with words are served, sorted by length into K groups.
-    Each group has its own width. With three groups there are a quarter to a tenth as many places as
-    with padding. The model must be built for the same K. The inputs are a dictionary:
+    With packing (`packed=K`), sentences without words are left out. The others are sorted by length
+    into K groups. Each group has its own width. Three groups need a quarter to a tenth of the
+    places that padding needs. The model must be built for the same K. The inputs are a dictionary:
 
     - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence per row.
-    - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered in order, from group 0 on;
-      rows without words count. Place (b, s) holds 1 + the row number of sentence s of document b.
-      It is 0 if there is no sentence, or a sentence without words.
+    - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered from 1, group after group,
+      including rows without words. Place (b, s) holds the row number of document b's sentence s.
+      The place holds 0 if this sentence does not exist or has no words.
 
     So the sentence vectors of the documents, `(B, S, D)`, are
     `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
     all rows in their order.
 
-    All widths but the last are the same in all batches, and are chosen for the least padding. The
-    last width is the length of the bucket's longest sentence. In all groups but the last, N_k is
-    the same for all full batches of a bucket, and about the average need. If a group is full, its
-    further sentences go to the next group. Unused rows are zero. The last group has as many rows as
-    needed, rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model meets few
-    shapes. Five epochs of `corpora.reviews` in batches of 32 have about ten shapes per bucket. If
-    there are fewer distinct lengths than groups, each spare group has a single row.
+    All widths except the last are the same in all batches. They give the least padding. The last
+    width is the length of the bucket's longest sentence. In all groups except the last, N_k is
+    about the average number of sentences, and is the same for all full batches of a bucket. If a
+    group is full, its further sentences go to the next group. Unused rows are zero. The number of
+    rows of the last group is rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled
+    model gets few shapes. With `corpora.reviews` and batches of 32, five epochs have about ten
+    shapes per bucket. If there are fewer distinct lengths than groups, each unused group has a
+    single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
-    buckets. This shows TensorFlow that these sizes vary.
+    buckets. TensorFlow then treats these sizes as variable.
 
     Args:
         documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them,
             or a list of N documents of any sizes. Each document is an array `(S, W)` or a list of
-            rows. Padding (0) at the end of a sentence does not count. Sentences without words do
-            not count at the end of a document, but keep their place elsewhere. A document may be
+            rows. Padding (0) at the end of a sentence does not count. A sentence without words does
+            not count at the end of a document. Elsewhere it keeps its place. A document may be
             empty.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
-        batch_size: Documents in a batch.
-        num_buckets: Number of buckets, and so of different numbers of sentence places. The buckets
-            with the least padding are taken.
+        batch_size: Number of documents in a batch.
+        num_buckets: Number of buckets. The class chooses the buckets with the least padding.
         packed: Number of groups of sentences, or 0 for padded batches.
-        shuffle: Whether documents and batches are drawn anew for every epoch.
+        shuffle: Whether every epoch has new batches in a new order.
         seed: Seed of the shuffling.
-        sample_weight: Array of shape `(N,)`, or `None`. It needs `labels`.
+        sample_weight: Array of shape `(N,)`, or `None`. Weights need `labels`.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
@@ -116,13 +115,13 @@ class DocumentBatches(Batches):
         rows = [_checked_sentences(document, index) for index, document in enumerate(documents)]
         if not rows:
             raise ArgumentError("documents", "hold at least one", "none", "DocumentBatches")
-        # All words stand in one row. Sentence -1 stands for no sentence and has no words.
+        # All words are in one row. Sentence -1 stands for no sentence, and has no words.
         none = np.zeros(0, np.int32)
         sentences = [sentence for document in rows for sentence in document] + [none]
         self._lengths = np.array([len(sentence) for sentence in sentences])
         self._starts = np.cumsum(self._lengths) - self._lengths
         longest = max(int(self._lengths.max()), 1)
-        # This is room for a whole row that starts at the last word.
+        # There is room for a whole row that starts at the last word.
         self._words = np.concatenate([*sentences, np.zeros(longest, np.int32)])
         self._counts = np.array([len(document) for document in rows])
         self._firsts = np.cumsum(self._counts) - self._counts
@@ -196,7 +195,7 @@ class DocumentBatches(Batches):
         return int(self._bucket_of[chosen[0]])
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of ids in the inputs of these documents, padding included."""
+        """The number of ids in the inputs of these documents, including padding."""
         bucket = self._bucket(rows)
         if not self._packed:
             size, width = self._shapes[bucket]
@@ -205,7 +204,7 @@ class DocumentBatches(Batches):
         return sum(room * int(width) for (_, room), width in groups)
 
     def _groups_of(self, chosen: Int64s) -> list[tuple[int, int]]:
-        """Counts the sentences and the rows of every group of a batch."""
+        """Counts the sentences and the rows of every group in a batch."""
         *narrow, total = self._fitting[chosen].sum(axis=0).tolist()
         groups, done = [], 0
         rooms = self._rooms[self._bucket(chosen), len(chosen)]
@@ -222,7 +221,7 @@ class DocumentBatches(Batches):
 
 
 def _checked_sentences(document: _Document, index: int) -> list[Int32s]:
-    """Returns the sentences of a document without padding at the ends of sentences and document."""
+    """Returns a document's sentences, without padding at the ends of sentences and document."""
     where = f" of document {index}"
     if not hasattr(document, "__iter__"):
         raise _refusal("hold rows of ids, one per sentence", f"{document!r} at index {index}")
@@ -254,7 +253,7 @@ def _checked_rows(rows: Any, where: str) -> list[Int32s]:
 
 
 def _check_ids(ids: Any, where: str) -> None:
-    """Refuses numbers that are not integers, do not fit into int32, or are negative."""
+    """Raises an error for numbers that are negative, not integers, or too large for int32."""
     if ids.size and not np.issubdtype(ids.dtype, np.integer):
         raise _refusal("hold integer ids", f"dtype {ids.dtype}{where}")
     largest = np.iinfo(np.int32).max
@@ -267,26 +266,25 @@ def _refusal(must: str, received: str) -> ArgumentError:
 
 
 def _rooms(widths: list[int], fitting: Int64s, size: int) -> list[int]:
-    """Chooses how many rows each of the K groups but the last has in a batch of this size.
+    """Chooses the number of rows of each of the K groups, except the last, for this batch size.
 
     `fitting`, `(n, K)`, is the number of sentences of every document that fit in every group.
     """
     mean = size * fitting.mean(axis=0)
-    # Mean and variance are those of the sum over `size` of the n documents, drawn without
-    # replacement.
+    # Mean and variance of the sum over `size` documents, drawn from n without replacement.
     spread = fitting.std(axis=0) * np.sqrt(size * (1 - size / len(fitting)))
     rooms: list[int] = []
     for group, (width, wider) in enumerate(pairwise(widths)):
         upto = 0.0
         if width < wider:
-            # An unused row costs `width`, a missing row costs `wider`. The fewest places are served
-            # if the share `width / wider` of the batches has more sentences than rows.
+            # An unused row costs `width`, and a missing row costs `wider`. The cost is smallest if
+            # a share `width / wider` of the batches lacks rows.
             upto = mean[group] + NormalDist().inv_cdf(1 - width / wider) * spread[group]
         rooms.append(max(1, round(upto) - sum(rooms)))
     return rooms
 
 
 def _rounded_up(rows: int) -> int:
-    """Rounds up to a multiple of 8, or above 64 of an eighth of the next power of two."""
+    """Rounds up to a multiple of 8; above 64, to a multiple of 1/8 of the next power of two."""
     step = max(8, (1 << (rows - 1).bit_length()) // 8)
     return max(-(-rows // step) * step, 1)

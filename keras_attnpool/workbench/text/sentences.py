@@ -4,8 +4,8 @@ import re
 
 from keras_attnpool._checks import ArgumentError
 
-# U+001C..U+001F are white space to Python but not to the tokenizer's regular expressions. A cut at
-# these characters could fall inside a token.
+# U+001C..U+001F are white space for Python, but not for the tokenizer's regular expressions. A cut
+# at these characters could split a token.
 _CHUNK = re.compile(r"[\S\x1c-\x1f]+")
 _SENTENCE_END = re.compile(r"""[.!?]['"’”»)\]}]*\Z""")
 _ONLY_MARKS = re.compile(r"[.!?]+")
@@ -14,20 +14,20 @@ _ONLY_MARKS = re.compile(r"[.!?]+")
 def split_sentences(text: str) -> list[str]:
     r"""Splits a text into sentences after `.`, `!` and `?`.
 
-    A mark ends a sentence if white space or the end of the text follows it. Closing quotes and
-    brackets may stand between them. So runs such as `...` and `?!` stay together, `3.5` and
-    `example.com` stay whole, and `good .` is cut like `good.`. Marks that stand alone after a
-    sentence (`wow ! ! !`) belong to it. Words behind the last mark form the last sentence.
+    A mark ends a sentence if white space or the end of the text follows. Closing quotes and
+    brackets may follow the mark directly. So `...`, `?!`, `3.5` and `example.com` are not split,
+    and `good .` is treated like `good.`. Separate marks after a sentence (`wow ! ! !`) belong to
+    this sentence. Words after the last mark form the last sentence.
 
-    Abbreviations are not recognised: `Dr. Who` becomes two sentences. Neither a line break nor a
-    mark of another script ends a sentence.
+    Abbreviations are not recognised: `Dr. Who` becomes two sentences. Line breaks and marks of
+    other scripts do not end a sentence.
 
     Args:
-        text: Any string. Its tokens may be separated by spaces.
+        text: Any string, tokenized or not.
 
     Returns:
-        The sentences in order, without the white space around them. No sentence is empty, and no
-        other character of `text` is lost. An empty or blank text gives an empty list.
+        The sentences in order, without the white space around them. No sentence is empty, and all
+        other characters of `text` are kept. An empty or blank text gives an empty list.
 
     Raises:
         ValueError: If `text` is not a string.

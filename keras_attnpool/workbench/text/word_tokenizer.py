@@ -20,7 +20,7 @@ from keras_attnpool.workbench.text._vocabulary import (
 )
 from keras_attnpool.workbench.text.sentences import split_sentences
 
-# The Rust side keeps about a hundred bytes per token of a batch: this bounds them.
+# The Rust code needs about a hundred bytes per token of a batch. This number bounds the memory.
 _TEXTS_AT_ONCE = 1024
 
 
@@ -35,11 +35,12 @@ def _tokenizers() -> Any:
 
 
 def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
-    """Makes the library's tokenizer without special tokens, so that no text yields id 0."""
+    """Makes the library's tokenizer without special tokens, so that no text gets the id 0."""
     tokenizers = _tokenizers()
     ids = {word: index for index, word in enumerate(vocabulary)}
     rust = tokenizers.Tokenizer(tokenizers.models.WordLevel(ids, unk_token=UNKNOWN))
-    # NFC comes last: a lower-case letter may have a composed form that its capital lacks.
+    # NFC is the last step, because some lower-case letters have a composed form and their capitals
+    # have none.
     steps = [tokenizers.normalizers.Lowercase()] if lowercase else []
     rust.normalizer = tokenizers.normalizers.Sequence([*steps, tokenizers.normalizers.NFC()])
     rust.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
@@ -49,14 +50,14 @@ def _rust_tokenizer(vocabulary: Sequence[str], lowercase: bool) -> Any:
 class WordTokenizer(Vocabulary):
     """Splits texts into words and punctuation marks, and turns them into ids.
 
-    A token is a run of letters, digits and underscores, or a run of other characters that are not
-    white space (`...`, `?!`). Texts are normalised to Unicode's composed form (NFC), so it makes no
-    difference if an accent is typed as a separate character. Id 0 is `[PAD]`: no text contains it,
-    not even the text "[PAD]". Id 1 is `[UNK]`, which stands for any word outside the vocabulary.
+    A token is a run of letters, digits and underscores, or a run of other characters except white
+    space (`...`, `?!`). Texts are normalised to Unicode's composed form (NFC), so an accent may be
+    a separate character. Id 0 is `[PAD]`. No text gets this id, not even the text "[PAD]". Id 1 is
+    `[UNK]`, the id of all words outside the vocabulary.
 
     Args:
-        vocabulary: Distinct words; the index is the id. The first two entries are `"[PAD]"` and
-            `"[UNK]"`. `WordTokenizer.train` makes a vocabulary from texts.
+        vocabulary: Distinct words, whose indices are the ids. The first two entries are `"[PAD]"`
+            and `"[UNK]"`. `WordTokenizer.train` computes a vocabulary from texts.
         lowercase: Whether to convert texts to lower case.
 
     Raises:
@@ -95,17 +96,17 @@ class WordTokenizer(Vocabulary):
 
         Args:
             texts: Sequence of strings, the training texts.
-            min_frequency: Least number of occurrences. Rarer words become `[UNK]`.
-            max_vocabulary: Largest size of the vocabulary, with `[PAD]` and `[UNK]`. `None` sets no
-                limit.
+            min_frequency: Smallest number of occurrences. Rarer words become `[UNK]`.
+            max_vocabulary: Largest size of the vocabulary, including `[PAD]` and `[UNK]`. `None`
+                sets no limit.
             lowercase: Whether to convert texts to lower case, in training and in use.
 
         Returns:
             The tokenizer. Without any text, it knows only `[PAD]` and `[UNK]`.
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode,
-                `min_frequency` is below 1 or `max_vocabulary` below 2.
+            ValueError: If `texts` is not a sequence of strings, if a text is not valid Unicode, if
+                `min_frequency` is below 1, or if `max_vocabulary` is below 2.
 
         Example:
 
@@ -128,7 +129,7 @@ class WordTokenizer(Vocabulary):
         )
         rust = _rust_tokenizer((PADDING, UNKNOWN), lowercase)
         rust.train_from_iterator(texts, trainer)
-        # The trained object looks for "[PAD]" inside texts. `cls` builds a tokenizer that does not.
+        # The trained object searches for "[PAD]" in texts, but the tokenizer of `cls` does not.
         ids = rust.get_vocab()
         return cls(sorted(ids, key=ids.__getitem__), lowercase)
 
@@ -139,10 +140,10 @@ class WordTokenizer(Vocabulary):
             text: A string.
 
         Returns:
-            The tokens, as many as the text has ids.
+            The tokens, one for each id of the text.
 
         Raises:
-            ValueError: If `text` is not a string, or is not valid Unicode.
+            ValueError: If `text` is not a valid Unicode string.
 
         Example:
 
@@ -161,22 +162,21 @@ class WordTokenizer(Vocabulary):
         pad_to: int | None = None,
         truncate: str = "end",
     ) -> Int32s:
-        """Turns texts into one array of ids, padded with 0 at the right.
+        """Turns texts into one array of ids, padded with 0 at the end.
 
         Args:
             texts: Sequence of B strings.
             max_length: Longer texts are cut to this length. `None` sets no limit.
-            pad_to: Fixed length T of the result. Longer texts are cut to it. `None` takes the
-                length of the longest text.
-            truncate: The part that is dropped from a text that is too long: `"end"`, `"start"` or
-                `"middle"`, which keeps the start and the end.
+            pad_to: Fixed length T of the result. Longer texts are cut to this length. `None` takes
+                the length of the longest text.
+            truncate: The part that a long text loses: `"end"`, `"start"` or `"middle"`.
 
         Returns:
-            int32 array of shape `(B, T)`, T at least 1. An empty text gives a row of zeros.
+            int32 array of shape `(B, T)`, with T at least 1. An empty text gives a row of zeros.
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode, a
-                length is below 1 or `truncate` is unknown.
+            ValueError: If `texts` is not a sequence of strings, if a text is not valid Unicode, if
+                a length is below 1, or if `truncate` is unknown.
 
         Example:
 
@@ -195,7 +195,7 @@ class WordTokenizer(Vocabulary):
     ) -> Int32s:
         """Turns texts into one array of ids with one row per sentence.
 
-        `split_sentences` makes the sentences. Together, their tokens are the tokens of the text.
+        `split_sentences` finds the sentences. Together they have all tokens of the text.
 
         Args:
             texts: Sequence of B strings.
@@ -204,12 +204,12 @@ class WordTokenizer(Vocabulary):
 
         Returns:
             int32 array of shape `(B, S, W)`, padded with 0. S is the largest number of sentences of
-            a text, and W the length of the longest sentence that is kept. Both are at least 1. An
-            empty text is all zeros.
+            a text, and W is the length of the longest kept sentence. S and W are at least 1. An
+            empty text gives zeros.
 
         Raises:
-            ValueError: If `texts` is not a sequence of strings, a text is not valid Unicode or a
-                limit is below 1.
+            ValueError: If `texts` is not a sequence of strings, if a text is not valid Unicode, or
+                if a limit is below 1.
 
         Example:
 
@@ -244,7 +244,7 @@ class WordTokenizer(Vocabulary):
 
         Raises:
             ValueError: If `ids` are not integers.
-            ValueError: If `ids` is not a single row or holds an id outside the vocabulary.
+            ValueError: If `ids` is not a single row or contains an id outside the vocabulary.
 
         Example:
 

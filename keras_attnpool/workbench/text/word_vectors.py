@@ -1,5 +1,6 @@
 """Trains word vectors on texts, or reads them from a file, to initialise an embedding."""
 
+import re
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -15,12 +16,13 @@ from keras_attnpool.workbench.text._vocabulary import (
 )
 from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 
-# gensim silently drops further words of a longer "sentence".
+# gensim silently drops the further words of a longer "sentence".
 _LONGEST_FOR_GENSIM = 10_000
+_NUMBER = re.compile(r"[-+]?[\d.]+(e[-+]?\d+)?")
 
 
 def _random_vectors(size: int, dim: int, seed: int) -> Float32s:
-    """Draws rows for words without a vector from N(0, 0.1). Row 0 (padding) is zero."""
+    """Draws rows from N(0, 0.1) for words without a vector. Row 0 (padding) is zero."""
     vectors = np.random.default_rng(seed).normal(0.0, 0.1, (size, dim)).astype(np.float32)
     vectors[0] = 0.0
     return vectors
@@ -39,19 +41,19 @@ def word2vec(
 ) -> Float32s:
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
-    It trains on the tokens that the model will read. Words outside the vocabulary are `[UNK]`, so
-    `[UNK]` gets a trained vector.
+    The training uses the tokens that the model will read. Words outside the vocabulary are `[UNK]`,
+    so `[UNK]` gets a trained vector.
 
     Args:
         texts: Sequence of strings, the training split.
         tokenizer: The `WordTokenizer` that makes the model's inputs.
         dim: Length of a vector.
-        window: Number of words on each side of a word that predict it.
-        epochs: Passes over the texts.
+        window: Number of context words on each side of a word.
+        epochs: Number of passes over the texts.
         skip_gram: Whether to train skip-gram instead of a continuous bag of words.
         min_count: Words with fewer occurrences in `texts` get no trained vector.
         seed: Seed of the training and of the random rows.
-        workers: Number of threads. The result is reproducible only with 1.
+        workers: Number of threads. The result is reproducible only with 1 thread.
 
     Returns:
         float32 array of shape `(tokenizer.vocabulary_size, dim)`, the initial weights of an
@@ -59,8 +61,8 @@ def word2vec(
         from N(0, 0.1).
 
     Raises:
-        ValueError: If `texts` is not a sequence of strings, no word of `texts` is left to train on,
-            or a number is below 1.
+        ValueError: If `texts` is not a sequence of strings, if `texts` have no words to train on,
+            or if a number is below 1.
         ImportError: If gensim is missing.
 
     Example:
@@ -107,26 +109,27 @@ def word2vec(
 def load_word_vectors(
     path: PathLike, tokenizer_or_vocabulary: WordTokenizer | Iterable[str], seed: int = 0
 ) -> tuple[Float32s, float]:
-    r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe's.
+    r"""Reads pre-trained vectors of the vocabulary's words from a text file, such as GloVe.
 
-    Each line is a word and its numbers, separated by single spaces, in UTF-8. A first line of two
-    integers, the header of word2vec's text format, is skipped. Words must match exactly: a
-    lower-case vocabulary finds no "Paris". A word that occurs twice keeps its first vector.
+    Each line has a word and its numbers, separated by single spaces, in UTF-8. If the first line
+    has only two integers, it is the header of word2vec's text format, and its second integer is the
+    length of the vectors. Words must match exactly: "paris" in the vocabulary does not match
+    "Paris" in the file. If a word occurs twice, its first vector is used.
 
     Args:
         path: The file; gzip is recognised by its content.
-        tokenizer_or_vocabulary: A `WordTokenizer`, or its vocabulary: words whose index is the id,
-            the first two `"[PAD]"` and `"[UNK]"`.
+        tokenizer_or_vocabulary: A `WordTokenizer`, or its vocabulary: words whose indices are the
+            ids. The first two words are `"[PAD]"` and `"[UNK]"`.
         seed: Seed of the random vectors of words that the file lacks.
 
     Returns:
         `(vectors, coverage)`. `vectors` is a float32 array of shape `(V, dim)`. Row 0 (padding) is
         zero. Words that the file lacks get random vectors from N(0, 0.1). `coverage` is the share
-        of the vocabulary's words that were found. It does not count `[PAD]` and `[UNK]`.
+        of the vocabulary's words that were found, without `[PAD]` and `[UNK]`.
 
     Raises:
         FileNotFoundError: If there is no such file.
-        ValueError: If the file holds no vectors or is damaged, or if a line is malformed. The
+        ValueError: If the file contains no vectors or is damaged, or if a line is malformed. The
             message names the line.
 
     Example:
@@ -146,22 +149,25 @@ def load_word_vectors(
     wanted = {word: index for index, word in enumerate(vocabulary)}
     del wanted[vocabulary[0]]
     vector_of: dict[int, Float32s] = {}
-    dim = 0
+    dim, is_empty = 0, True
     for number, line in _lines(path):
         fields = line.split(" ")
         if number == 1 and len(fields) == 2 and all(field.isdecimal() for field in fields):
+            dim = int(fields[1])
             continue
+        is_empty = False
         dim = dim or len(fields) - 1
-        if dim < 1 or len(fields) < dim + 1:
+        # Some published words contain spaces, so the numbers are counted from the right.
+        index = wanted.get(" ".join(fields[:-dim]).strip(" "))
+        is_wide = index is None and len(fields) > dim + 1 and fields[0] in wanted
+        if dim < 1 or len(fields) < dim + 1 or (is_wide and _NUMBER.fullmatch(fields[1])):
             raise ValueError(
                 f"{owner}, line {number} must be a word and {dim or 'its'} numbers. "
                 f"Received: {line[:60]!r}"
             )
-        # Some published words contain spaces, so the numbers are counted from the right.
-        index = wanted.get(" ".join(fields[:-dim]).strip(" "))
         if index is not None and index not in vector_of:
             vector_of[index] = _vector(f"{owner}, line {number}", fields[-dim:])
-    if not dim:
+    if is_empty:
         raise ValueError(f"{owner}: the file is empty")
     vectors = _random_vectors(len(vocabulary), dim, seed)
     for index, vector in vector_of.items():
@@ -181,7 +187,7 @@ def _lines(path: PathLike) -> Iterator[tuple[int, str]]:
 
 def _vector(owner: str, fields: list[str]) -> Float32s:
     try:
-        with np.errstate(over="ignore"):  # An overflow is infinite, and refused below.
+        with np.errstate(over="ignore"):  # An overflow gives infinity, which raises an error below.
             vector = np.array(fields, np.float32)
     except ValueError as error:
         raise ValueError(f"{owner} must hold numbers. Received: {str(error)[:100]}") from error

@@ -274,7 +274,15 @@ def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_p
         load_run(tmp_path / "copy").probabilities(texts), trained.probabilities(texts)
     )
     arguments += ["--overwrite", "--no-tfidf", "--no-report"]
-    assert run_main(capsys, "train", language_model, *arguments)[0] == 0
+    status, out, err = run_main(capsys, "train", language_model, *arguments)
+    assert status == 0, err
+    # Without them beside it, the words alone are ahead: the last line names them.
+    told = out.splitlines()[-1]
+    found = re.fullmatch(
+        rf"TF-IDF of words is better than {re.escape(alone)} \((.*)\): take that\.", told
+    )
+    assert found and found[1].startswith("+") and " 95 % interval +" in found[1]
+    assert told in json.loads((run / "metrics.json").read_text(encoding="utf-8"))["comparison"]
     assert not (run / "tfidf.npz").exists() and set(load_run(run).model.input) == {
         "features",
         "padding_mask",

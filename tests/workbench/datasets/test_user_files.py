@@ -99,6 +99,10 @@ def test_tsv_faults_name_file_and_line(write, content, message):
         ("label,text,text\na,x,y\nb,x,y\n", {}, r"must name one .*\('label', 'text', 'text'\)"),
         ('label,text\na,"x\n\ny"\nb\n', {}, r"line 5: 1 field\(s\)"),
         ('label,text\na,x\nb,"never closed\n', {}, r"line 3: unexpected end of data"),
+        *(
+            ("label,text\na,x\nb,y\n", {"delimiter": mark}, "`delimiter` of load_csv must be one")
+            for mark in (";;", "", '"', "\n", None)
+        ),
         ("a,x\nb,y\n", {"header": False}, r"`text_column` of load_csv must be a position .*'text'"),
     ],
 )
@@ -162,7 +166,7 @@ def test_a_gzip_file_that_unpacks_without_end(tmp_path, monkeypatch):
     assert len(load_tsv(path)) == 250
 
 
-@pytest.mark.parametrize("names", ["abc", ["a", "a", "b"], {"a", "b"}, {"a": 0, "b": 1}])
+@pytest.mark.parametrize("names", ["abc", ["a", "a", "b"], {"a", "b"}, {"a": 0, "b": 1}, [0, 1]])
 def test_label_names_are_distinct_strings(tmp_path, names):
     (tmp_path / "x.tsv").write_text("a\tone\nb\ttwo\n")
     with pytest.raises(ValueError, match="`label_names` of load_tsv must"):

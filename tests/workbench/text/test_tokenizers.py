@@ -60,7 +60,7 @@ def test_failed_save_leaves_the_old_file(tmp_path, tokenizer, monkeypatch):
         ({"lowercase": 1}, "'lowercase': 1"),
         ({"vocabulary": ["a", "b"]}, "start with '[PAD]'"),
         ({"vocabulary": ["[PAD]", "[UNK]", "a", "a"]}, "'a' at index 3"),
-        ({"vocabulary": ["[PAD]", "[UNK]", 3]}, "3 at index 2"),
+        ({"vocabulary": ["[PAD]", "[UNK]", 3]}, "int at index 2"),
         ({"vocabulary": ["[PAD]", "[UNK]", ""]}, "'' at index 2"),
     ],
 )
