@@ -383,8 +383,8 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
 def warn_of_padding(model: Any, owner: str, stacklevel: int) -> None:
     """Warns if a model would count the padding of unequal rows as steps.
 
-    There is no warning if all rows have the same length. A model without a graph may mask steps
-    itself, so it gets no warning.
+    There is no warning if all rows have the same length. A subclassed model may mask steps in its
+    own `call`, so it gets no warning.
 
     Args:
         model: The model.

@@ -12,7 +12,7 @@ class ScoreTable(dict[str, dict[str, float]]):
     """A dict `{row: {column: number}}` that prints as a table.
 
     Args:
-        rows: The numbers. A missing number is NaN or left out.
+        rows: The numbers. Give a missing number as NaN, or leave it out.
         per_text: `{row: {column: float64 array (texts,)}}`, if the numbers are means over texts.
 
     Example:

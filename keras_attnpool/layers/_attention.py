@@ -198,8 +198,8 @@ class SequenceAttentionBase(AttentionBase):
     same mask.
 
     Args:
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            vectors that are summed and mixed keep all features.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
+            Dropout does not change the vectors that are summed or mixed.
     """
 
     wide_inside = True

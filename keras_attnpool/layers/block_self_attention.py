@@ -57,8 +57,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            vectors that are summed and mixed keep all features.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
+            Dropout does not change the vectors that are summed or mixed.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

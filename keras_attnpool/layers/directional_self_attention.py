@@ -42,8 +42,8 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
             allows later steps, and `None` allows all but the step itself. DiSAN uses these names.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            vectors that are summed and mixed keep all features.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
+            Dropout does not change the vectors that are summed or mixed.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

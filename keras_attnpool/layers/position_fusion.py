@@ -82,7 +82,8 @@ class PositionFusion(FusionBase):
     - `bias` `((k + 1) * dim,)` is b_P.
 
     Difference: in the paper `b_P` has a column for each position, so that layer could read only one
-    length. The released code has a vector, as here, and a second vector without effect.
+    length. In the released code the bias is a vector, as here. A second bias vector there has no
+    effect.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,

@@ -59,8 +59,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
         rescale_scores: Whether the activated scores are multiplied by `scale`. With
             `score_activation="tanh"` the scores then lie between -scale and scale, as in DiSAN and
             in MPSAN's published code.
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
-            vectors that are summed and mixed keep all features.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
+            Dropout does not change the vectors that are summed or mixed.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.

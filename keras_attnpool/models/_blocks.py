@@ -298,7 +298,7 @@ def pair_classifier(
     activation: ActivationLike = "relu",
     shortcut: bool = False,
 ) -> keras.Model:
-    """Builds a model of two texts; one encoder, from `inputs` to `vector`, reads both."""
+    """Builds a classifier of text pairs; one encoder, `inputs` to `vector`, reads both texts."""
     encoder = keras.Model(inputs, vector, name="sentence_encoder")
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     each: list[Any] = pair

@@ -60,8 +60,9 @@ def TextClassifier(
     The poolings are those of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
     `"learned_query"`.
 
-    Every layer gets the mask, even if a layer before it loses the mask. Layers of other packages
-    read zeros at padding. Short names may have hyphens instead of underscores.
+    Every layer gets the mask, even if a layer before it loses the mask. For layers of other
+    packages, the padded steps are set to 0 first. Short names may have hyphens instead of
+    underscores.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.

@@ -33,8 +33,9 @@ UNKNOWN = "?"  # a concept without relation to any other
 class Frame(NamedTuple):
     """One event or state: agent, action, patient, place and manner.
 
-    Every value is a concept of `words/sentence_pairs.txt`. A slot with `None` is not given.
-    `quantity` is the number of agents: "one", a number, "all", "some", "no" or "not all".
+    Every value is a concept of `words/sentence_pairs.txt`. `None` means that the sentence does not
+    mention the slot. `quantity` is the number of agents: "one", a number, "all", "some", "no" or
+    "not all".
     """
 
     agent: str

@@ -60,9 +60,9 @@ def load_tsv(
         rationales. White space around texts and labels is dropped.
 
     Warns:
-        UserWarning: If texts have control characters, if more than half of the labels differ, if
-            labels are numbers that are not integers, or if two labels differ only in case, blanks
-            or the format of a number.
+        UserWarning: If texts have control characters, if there are more distinct labels than half
+            the number of texts, if labels are numbers that are not integers, or if two labels
+            differ only in case, blanks or the format of a number.
 
     Raises:
         FileNotFoundError: If there is no such file.
