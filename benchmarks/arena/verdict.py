@@ -321,6 +321,7 @@ class Effect:
 
     Args:
         mean: The mean difference of accuracy.
+        median: The median difference. One set with a large difference does not move it.
         interval: Its 95 % interval over sets, or `None`.
         probabilities: That the row is better, equal, worse.
         word: Which of these is certain, if any.
@@ -330,6 +331,7 @@ class Effect:
     """
 
     mean: float
+    median: float
     interval: tuple[float, float] | None
     probabilities: dict[str, float]
     word: str | None
@@ -436,6 +438,7 @@ def judge(
         breaks = [told for told, sets in under.items() if word(leads(sets, row, other)) != said]
         return Effect(
             float(here.mean()) if len(here) else math.nan,
+            float(np.median(here)) if len(here) else math.nan,
             bootstrap(here),
             probabilities(here),
             said,
@@ -583,8 +586,8 @@ def with_effects(effects: dict[str, Effect], rows: list[str]) -> str:
     told = []
     for row in rows:
         each = effects[row]
-        ends = "" if each.interval is None else " to ".join(map(points, each.interval))
-        span = f"{points(each.mean)}{f' ({ends})' if ends else ''}"
+        ends = "" if each.interval is None else " to ".join(map(points, each.interval)) + "; "
+        span = f"{points(each.mean)} ({ends}median {points(each.median)})"
         told.append(
             f"{named(row)} {span}" + f", {each.holds} of {each.choices}" * (not _steady(each))
         )
@@ -600,11 +603,16 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     if verdict is None:
         return ["There is no verdict before two sets of data have all of their rows."]
     count, region = len(verdict.sets), f"{100 * RULE['practical']:g} point"
+    those = list(counted(lines, verdict.rows).values())
+    splits = sorted(len(block[BASE]) for block in those)
     told = [
         f"{len(verdict.rows)} poolings over {count} sets of data; a difference of less than "
         f"{region} counts as none. Each word below was judged under {len(verdict.choices)} "
         "choices: without each set, each kind, each encoder, each seed; with one encoder, one seed "
-        "or real data alone; with the merged sets split."
+        "or real data alone; with the merged sets split.",
+        f"A set has {splits[0]} to {splits[-1]} runs of each row that count, each with its own "
+        "split or seed. The median is that over sets: one set with a large difference moves the "
+        "mean, and not the median.",
     ]
     for other, name in ((BASE, "the mean"), (FLOOR, FLOOR)):
         effects = verdict.against[other]
@@ -624,7 +632,6 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
                 elif (said, status) == (BETTER, "shown"):
                     told.append(f"No pooling is shown to be {how} under every choice.")
     first, group = verdict.rows[0], verdict.level_with
-    those = list(counted(lines, verdict.rows).values())
     times = {row: cost(those, row) for row in group}
     cheap = min(group, key=lambda row: times[row])
     told.append(
@@ -679,6 +686,7 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
                 **{
                     "against_" + ("mean" if other == BASE else "linear"): {
                         "points": round(100 * e.mean, 2),
+                        "median": round(100 * e.median, 2),
                         "interval": e.interval and [round(100 * x, 2) for x in e.interval],
                         **{name: round(p, 3) for name, p in e.probabilities.items()},
                         "word": e.word,
