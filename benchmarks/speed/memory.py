@@ -1,7 +1,8 @@
 """Peak memory of one variant in a process that runs nothing else.
 
-What the process holds with the inputs after a run is taken off: compilers and graphs are none of
-it. On a CPU Linux alone tells the peak; on a GPU the backends tell that of the memory they gave out.
+What the process holds with the inputs after a run is taken off, so compilers and graphs do not
+count. On a CPU Linux alone tells the peak; on a GPU the backends tell that of the memory they gave
+out.
 """
 
 import ctypes
