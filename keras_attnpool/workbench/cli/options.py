@@ -68,7 +68,7 @@ class Options:
     test_size: int = 1000
     min_frequency: int = 2
     max_length: int = 256
-    max_tokens: int | None = None
+    max_tokens: int = 128
     layer: int | None = None
     epochs: int | None = None
     patience: int = 3

@@ -4,7 +4,6 @@ import functools
 import itertools
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,9 +24,6 @@ VOCABULARY = "vocabulary.json"
 # Each length of batches is compiled. So there are few lengths, and more padding.
 LENGTHS = 2
 WORD_STEP, TOKEN_STEP = 32, 16
-# The tokens of a text that a language model reads. If TOKENS cut this share of the texts or more,
-# it reads LONG_TOKENS, unless it is trained too: then the memory for gradients doubles.
-TOKENS, LONG_TOKENS, MANY_CUT = 128, 256, 0.1
 
 Parts = Mapping[str, LabeledTexts]
 
@@ -182,8 +178,8 @@ class Features:
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
-        """Makes a reader of `--max-tokens` tokens. Without this option, long texts get more."""
-        preset, most = str(asked.language_model), options.max_tokens or TOKENS
+        """Makes a reader with `--max-tokens` tokens, because later texts may be longer."""
+        preset, most = str(asked.language_model), options.max_tokens
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=asked.layer)
         except ArgumentError:  # the name is not the preset
@@ -196,10 +192,7 @@ class Features:
         learned = cls(loaded, preset, asked.layer)
         sizes = loaded.encode(_spaced(texts))["padding_mask"].sum(axis=1)
         learned.cut = float(np.mean(sizes == most))
-        if options.max_tokens or cls.fine_tune or learned.cut < MANY_CUT:
-            return learned
-        longer = min(LONG_TOKENS, getattr(loaded.backbone, "max_sequence_length", LONG_TOKENS))
-        return cls.learn(texts, replace(options, max_tokens=longer), asked)
+        return learned
 
     @classmethod
     def load(cls, run: Path, settings: dict[str, Any]) -> Self:

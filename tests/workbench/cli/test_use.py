@@ -12,7 +12,7 @@ import pytest
 from command_line import refused, run_main, texts_of
 
 from keras_attnpool.workbench import load_run, text
-from keras_attnpool.workbench.cli import comparison, networks, options, readers, report
+from keras_attnpool.workbench.cli import comparison, options, readers, report
 from keras_attnpool.workbench.cli.data import load as load_data
 from keras_attnpool.workbench.cli.options import Options
 
@@ -244,19 +244,6 @@ def test_a_language_model(language_model, tmp_path, capsys, recwarn, how):
     rest = [trained.probabilities([word])[0, label] for word in ("foods.", "Good")]
     np.testing.assert_allclose(explained.effects, explained.probability - np.array(rest), atol=1e-5)
     assert empty.words == [] and empty.effects.shape == (0,)
-
-
-@pytest.mark.parametrize("typed", [{}, {"max_tokens": 8}, {"fine_tune": True}])
-@pytest.mark.parametrize("long_texts", [1, 2])
-def test_long_texts_get_more_tokens(language_model, monkeypatch, typed, long_texts):
-    monkeypatch.setattr(readers, "TOKENS", 8)
-    monkeypatch.setattr(readers, "LONG_TOKENS", 16)
-    texts = ["good food"] * (20 - long_texts) + ["good " * 9] * long_texts
-    asked = Options(encoder="tiny", pooling="mean", **typed)
-    reader = readers.learn(texts, asked, networks.encoder(asked))
-    longer = long_texts == 2 and not typed  # a tenth of the texts is cut
-    assert reader.max_length == (16 if longer else 8)
-    assert reader.cut == (0 if longer else long_texts / 20)
 
 
 def test_the_scores_of_tfidf_stand_beside_a_language_model(language_model, tmp_path, capsys):
