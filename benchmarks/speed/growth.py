@@ -102,7 +102,7 @@ def measured(name: str, rounds: int) -> dict[str, Any]:
     points = []
     for number, each in enumerate(sizes):
         points.append(each | {"cost": grid.spread(costs[str(number)])})
-        # JAX and TensorFlow keep memory for the next call: the peaks of a few MB tell nothing.
+        # On the others a compiler's or a graph's memory is part of peaks as small as these.
         if keras.backend.backend() == "torch":
             shape = (each[axis] for axis in ("time", "dim", "heads", "batch"))
             points[-1] |= memory.peak_memory(name, *shape)
