@@ -1,9 +1,11 @@
 """Peak memory of one variant in a process that runs nothing else.
 
-What the process holds with the inputs, after a run on a short text, is taken off. On a CPU Linux
-alone tells the peak; on a GPU the backends tell that of the memory they gave out.
+What the process holds with the inputs after a run is taken off, so compilers and graphs do not
+count. On a CPU Linux alone tells the peak; on a GPU the backends tell that of the memory they gave
+out.
 """
 
+import ctypes
 import multiprocessing
 import re
 from collections.abc import Callable
@@ -22,6 +24,8 @@ from benchmarks.speed.grid import built, inputs_of
 def forget_the_peak() -> int:
     """Bytes held now; the peak so far, of drawing the inputs say, counts no more."""
     if device() == "cpu":
+        # What was freed goes back to the system, or a run could take it unseen.
+        ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
         return status("VmRSS")
     if keras.backend.backend() == "torch":
@@ -84,9 +88,9 @@ def taken(name: str, time: int, dim: int, heads: int, batch: int, gradient: bool
     """Bytes that a run of a variant takes beside its inputs."""
     mode = measure.MODES[keras.backend.backend()][0]
     layer = built(name, dim, heads, "float32")
-    measure.finish(measure.runner(layer, *inputs_of(1, 16, dim), mode, gradient)())
     inputs = [keras.ops.convert_to_tensor(x) for x in inputs_of(batch, time, dim)]
     run = measure.runner(layer, *inputs, mode, gradient)
+    measure.finish(run())
     held = forget_the_peak()
     measure.finish(run())
     return peak() - held
