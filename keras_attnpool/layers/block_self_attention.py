@@ -50,7 +50,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
     same mask.
 
     Args:
-        units: Size of the output, and of everything inside.
+        units: Size of the output and of the hidden states.
         direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
             `"backward"` allows later steps, and `None` allows all but the step itself. The same
             holds for blocks. The paper uses these names.
