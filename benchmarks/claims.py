@@ -10,6 +10,7 @@ from benchmarks.reproduce.significance import interval_of, mean
 
 FOLDER = pathlib.Path(__file__).with_name("results")
 FILE = FOLDER / "tutorial" / "claims.json"
+PAPERS = "lama_", "hcan_", "mpsan_", "generalized_pooling_"
 # Differences that a notebook prints beside a paper's claims.
 HEADS = (
     "LAMA+ctx, 5 heads",
@@ -26,7 +27,7 @@ def measured():
     found = {}
     for file in sorted(FOLDER.glob("*.json")):
         results = json.loads(file.read_text(encoding="utf-8"))
-        if file.stem.split("_")[0] not in ("lama", "hcan") or file.stem == "lama_imdb":
+        if not file.stem.startswith(PAPERS) or file.stem == "lama_imdb":
             continue
         pairs = {(one, other): paper for one, other, _, paper in results["claims"]}
         pairs |= dict.fromkeys(MORE.get(file.stem, ()))

@@ -78,8 +78,8 @@ def length_buckets(
 ) -> tuple[int, ...]:
     """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every row is padded to the smallest boundary that is not below its length. No other boundaries
-    of the same number and rounding give less padding.
+    Every row is padded to the smallest boundary that is not below its length. With the same number
+    of boundaries and the same rounding, no other boundaries give less padding.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of steps of every row.

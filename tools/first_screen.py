@@ -33,9 +33,9 @@ POOLING = "AttentionPooling"
 SHOWN = {
     ("bags_any", "dense"): "bags of handwritten digits: is one of the wanted kind there?",
     ("trec", "minilm"): "questions (TREC), on a small language model",
-    ("sst2", "minilm"): "opinions (SST-2), likewise",
-    ("imdb", "minilm"): "long reviews (IMDB), likewise",
-    ("subj", "minilm"): "subjective or not (SUBJ), likewise",
+    ("sst2", "minilm"): "opinions (SST-2), on the same model",
+    ("imdb", "minilm"): "long reviews (IMDB), on the same model",
+    ("subj", "minilm"): "subjective or not (SUBJ), on the same model",
 }
 LINEAR_ON = ("imdb", "minilm")
 LINEAR = "TF-IDF, linear"
@@ -63,8 +63,8 @@ def speeds():
             for row in case["rows"]
             if (row["fast"], row["slow"]) == (QUERY, PEER)
         )
-        told.append("{} {:.1f} ({:.1f} to {:.1f})".format(name, *row["ratio"]))
-    return ", ".join(told)
+        told.append("{:.1f} times ({:.1f} to {:.1f}) on {}".format(*row["ratio"], name))
+    return words.listed(told)
 
 
 def moved():
@@ -88,20 +88,24 @@ def figures(links):
         for key, what in SHOWN.items()
     ]
     linear = lead(blocks[LINEAR_ON], LINEAR, verdict.BASE)
-    gains = table(["accuracy against the mean", "points (95 %)", "from"], rows, left=(0, 2))
+    gains = table(
+        ["accuracy against the mean", "points (95 % interval)", "from"], rows, left=(0, 2)
+    )
     ours, peers = moved()
     rest = (
-        f"How many times as fast as Keras's `MultiHeadAttention` is `{QUERY}` in a training step "
-        f"of a probe with one learned query, on a CPU? {speeds()} ({links['speed']}). Padding "
-        f"changes a result, by its length or by NaN in it, in {ours} cases of our layers and in "
-        f"{peers} of those of Keras and others ({links['behaviour']})."
+        f"On a CPU, training a probe with one learned query is faster with `{QUERY}` than with "
+        f"Keras's `MultiHeadAttention`: {speeds()} ({links['speed']}). "
+        "Does padding change a result, by its length or by NaN in it? "
+        f"It does in {ours} cases with our layers, and in {peers} cases with layers of Keras and "
+        f"others ({links['behaviour']})."
     )
     return (
-        f"`{POOLING}` in the place of the mean, gains and losses:\n\n{gains}\n\n"
-        f"A linear classifier on TF-IDF is {linear} points ahead of the mean on IMDB.\n\n{rest}\n\n"
-        f"{words.summary()} So start with {words.named(words.told()['first'])}, or with "
-        f"`{POOLING}` for one weight per step that you can show, and measure it beside the mean "
-        f"and a linear classifier, as `train` does. {links['verdict']}\n"
+        f"This is what `{POOLING}` gains or loses in the place of the mean:\n\n{gains}\n\n"
+        "A linear classifier on TF-IDF (weighted counts of words) is "
+        f"{linear} points ahead of the mean on IMDB.\n\n{rest}\n\n"
+        f"{words.summary()}\n\n**So start with** {words.named(words.told()['first'])}, or with "
+        f"`{POOLING}` if you want to show one weight per step. Measure it beside the mean "
+        f"and a linear classifier; the command `train` does this for you. {links['verdict']}\n"
     )
 
 

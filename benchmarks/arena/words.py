@@ -52,18 +52,23 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
 def summary() -> str:
     """The verdict in short: which poolings are told from the mean of the states, and how surely."""
     choices = len(told()["choices"])
-    over = f"The comparison has {len(told()['sets'])} sets and {choices} ways to judge"
+    over = (
+        f"The comparison judges every pooling on {len(told()['sets'])} sets of data, and does so "
+        f"{choices} times: once by the declared rule, and again with another choice each time, "
+        "such as one set, encoder or seed left out"
+    )
     better, maybe = rows_that_are("better", "shown"), rows_that_are("better", "suggested")
     whose = f"{joined(better)} {_are(better)}" if better else "no pooling is"
-    said = [f"{over}. A lead is shown if all these ways agree. Over all sets {whose} shown to be"]
+    said = [f"{over}. A lead is *shown* if all choices give it, and *suggested* if the declared"]
+    said.append(f"rule gives it, but some other choice does not. Over all sets {whose} shown to be")
     said.append("better than the mean; on single sets some are.")
     if maybe:
         effects = {row: told()["rows"][row]["against_mean"] for row in maybe}
         leads = [
-            f"{named(row)} ({points(each['points'])} points, {each['holds']} of {choices} ways)"
+            f"{named(row)} ({points(each['points'])} points, {each['holds']} of {choices} choices)"
             for row, each in effects.items()
         ]
-        said.append(f"Suggested to be better: {listed(leads)}.")
+        said.append(f"{listed(leads)} {_are(maybe)} suggested to be better.")
     worse = rows_that_are("worse", "shown")
     if worse:
         said.append(f"{joined(worse)} {_are(worse)} shown to be worse.")
@@ -71,7 +76,7 @@ def summary() -> str:
     first = told()["first"]
     if level:
         others = "one other" if level[1:] == [] else f"{len(level)} others"
-        said.append(f"`{first}` has the largest lead; {others} cannot be told apart from it.")
+        said.append(f"`{first}` has the largest lead; the data do not tell {others} apart from it.")
     return " ".join(said)
 
 

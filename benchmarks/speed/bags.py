@@ -62,7 +62,7 @@ class Words:
             base.transpose(x, 1, 2) if backend == "torch" else base.transpose(x, (0, 2, 1))
         )
         self.beside: Callable[..., Any] = lambda *parts: (
-            base.cat(parts, -1) if backend == "torch" else base.concat(parts, -1)
+            base.cat(parts, -1) if backend == "torch" else base.concat(parts, axis=-1)
         )
 
 
@@ -155,7 +155,7 @@ def stepper(layer: Any, bag: Any, kind: str) -> measure.Run:
         def loss(weights: Any, bag: Any) -> Any:
             return measure.loss_of(layer.stateless_call(weights, others, bag)[0])
 
-        compiled = jax.jit(jax.grad(loss, (0, 1) if of_bag else 0))
+        compiled = jax.jit(jax.grad(loss, (0, 1) if of_bag else 0)).lower(weights, bag).compile()
         return lambda: compiled(weights, bag)
     import tensorflow as tf
 

@@ -1,6 +1,7 @@
 """How time and peak memory grow with the length, the batch, the heads and the width of the inputs.
 
-All sizes of a layer take turns in one process; each peak is that of a process of its own. An
+All sizes of a layer take turns in one process; each peak (PyTorch alone) is that of a process of
+its own. An
 exponent is the slope of a line through the logarithms: 1 is in proportion, 2 by the square. A copy
 of the inputs takes its turn too: what a layer reads and writes at least costs a share of that.
 `python -m benchmarks.speed --growth` writes the file of the backend.
@@ -100,8 +101,11 @@ def measured(name: str, rounds: int) -> dict[str, Any]:
     costs = {run: np.array(values) for run, values in measure.in_turns(runs, rounds).items()}
     points = []
     for number, each in enumerate(sizes):
-        peak = memory.peak_memory(name, each["time"], each["dim"], each["heads"], each["batch"])
-        points.append(each | {"cost": grid.spread(costs[str(number)])} | peak)
+        points.append(each | {"cost": grid.spread(costs[str(number)])})
+        # On the others a compiler's or a graph's memory is part of peaks as small as these.
+        if keras.backend.backend() == "torch":
+            shape = (each[axis] for axis in ("time", "dim", "heads", "batch"))
+            points[-1] |= memory.peak_memory(name, *shape)
     exponents = {}
     for axis in axes:
         along = [n for n, each in enumerate(sizes) if each | {axis: 0} == base | {axis: 0}]

@@ -4,6 +4,7 @@ What the process holds with the inputs, after a run on a short text, is taken of
 alone tells the peak; on a GPU the backends tell that of the memory they gave out.
 """
 
+import ctypes
 import multiprocessing
 import re
 from collections.abc import Callable
@@ -22,6 +23,8 @@ from benchmarks.speed.grid import built, inputs_of
 def forget_the_peak() -> int:
     """Bytes held now; the peak so far, of drawing the inputs say, counts no more."""
     if device() == "cpu":
+        # What was freed goes back to the system, or a run could take it unseen.
+        ctypes.CDLL(None).malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
         return status("VmRSS")
     if keras.backend.backend() == "torch":
@@ -84,6 +87,7 @@ def taken(name: str, time: int, dim: int, heads: int, batch: int, gradient: bool
     """Bytes that a run of a variant takes beside its inputs."""
     mode = measure.MODES[keras.backend.backend()][0]
     layer = built(name, dim, heads, "float32")
+    # Not on the inputs themselves: TensorFlow and JAX keep memory of one run for the next.
     measure.finish(measure.runner(layer, *inputs_of(1, 16, dim), mode, gradient)())
     inputs = [keras.ops.convert_to_tensor(x) for x in inputs_of(batch, time, dim)]
     run = measure.runner(layer, *inputs, mode, gradient)

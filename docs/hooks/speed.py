@@ -392,6 +392,8 @@ def arguments_table(data):
 
     def ends(values):
         known = [value for value in values if value is not None]
+        if not known:
+            return "–"
         least, largest = (f"{end(known):.1f}".replace("-", "−") for end in (min, max))
         return "\u00a0–\u00a0".join(dict.fromkeys([least, largest]))
 

@@ -50,7 +50,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
     same mask.
 
     Args:
-        units: Size of the output, and of everything inside.
+        units: Size of the output and of the hidden states.
         direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
             `"backward"` allows later steps, and `None` allows all but the step itself. The same
             holds for blocks. The paper uses these names.
@@ -278,7 +278,8 @@ def _block_length_of_int(length: int) -> int:
 
 def _block_length(lengths: Tensor) -> Tensor:
     """The same as `_block_length_of_int`, for a tensor of integers."""
-    # The count starts from 0, because OpenVINO loses a 1 that is added to a sum.
+    # The count starts from 0, because OpenVINO lost a 1 that was added to the sum in this layer. A
+    # model of the sum alone is right there, so no page in docs/upstream/ has a program.
     roots = ops.arange(0, LARGEST_ROOT + 1, dtype="int32")
     smaller = roots * roots * roots < ops.maximum(2 * ops.expand_dims(lengths, -1), 1)
     return ops.sum(ops.cast(smaller, lengths.dtype), axis=-1)

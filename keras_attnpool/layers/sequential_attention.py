@@ -45,7 +45,7 @@ class SequentialAttention(AttentionBase):
         mode: Kind of network in the token-wise attention, `"dense"` or `"pointwise"`. `"dense"`
             needs a known length.
         hidden_dim: Hidden units of the token-wise attention. `None` takes the default of `mode`.
-        pooled: Whether the token-wise attention, as last part, sums the steps.
+        pooled: Whether the token-wise attention sums the steps, if it is the last part.
         dropout: Share of each part's weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.

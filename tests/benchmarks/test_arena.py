@@ -572,7 +572,7 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     assert "no pooling is shown to be better than the mean" in words.summary()
-    assert f"points, {count} of {len(found['choices'])} ways)" in words.summary()
+    assert f"points, {count} of {len(found['choices'])} choices)" in words.summary()
     said = words.of("AttentionPooling")
     assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
     assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]

@@ -110,7 +110,9 @@ def test_exponents_are_those_of_what_grows(monkeypatch):
     monkeypatch.setattr(measure, "in_turns", costs)
     case = growth.measured("LowRankAttentionPooling", 2)
     found = {axis: (each["time"][0], each["memory"]) for axis, each in case["exponents"].items()}
-    assert found == {"time": (2, 0), "batch": (1, 0), "heads": (0, 0), "dim": (0, 3)}
+    zero, three = (0, 3) if keras.backend.backend() == "torch" else (None, None)
+    expected = {"time": (2, zero), "batch": (1, zero), "heads": (0, zero), "dim": (0, three)}
+    assert found == expected
     assert case["training"] == case["prediction"] == [16, 16, 16]
     assert case["copy"]["batch"] == 16 and len(case["points"]) == 13
 

@@ -210,7 +210,7 @@ def largest(data: Data) -> npt.NDArray[np.int64]:
 
 
 def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
-    """The share of correct predictions. Balanced accuracy is its mean over classes."""
+    """The share of right predictions, or with `balanced` the mean of the shares by class."""
     return _mean(predicted == labels, labels, balanced)
 
 

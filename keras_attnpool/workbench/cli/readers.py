@@ -90,7 +90,7 @@ class Words:
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Makes the inputs of a model. They have few lengths, because each length is compiled."""
+        """Makes the inputs of a model, in few lengths: a model is compiled for each length."""
         ids = self._ids(texts)
         longest = ids.shape[1]
         more = _rounded(longest, WORD_STEP, self.max_length) - longest
