@@ -62,7 +62,7 @@ class Words:
             base.transpose(x, 1, 2) if backend == "torch" else base.transpose(x, (0, 2, 1))
         )
         self.beside: Callable[..., Any] = lambda *parts: (
-            base.cat(parts, -1) if backend == "torch" else base.concat(parts, -1)
+            base.cat(parts, -1) if backend == "torch" else base.concat(parts, axis=-1)
         )
 
 
