@@ -177,7 +177,7 @@ def verdicts(notebook):
     told = "\n\n".join(cells[starts[0] if starts else 0 :]).partition("## Quiz")[0]
     told += cells[-1].partition("## Exercises")[0]
     told = re.sub(
-        r'```.*?```|<details>.*?</details>|"[^"]*"|`[^`]*`|^\|.*$', "", told, flags=re.S | re.M
+        r'```.*?```|<details>.*?</details>|"[^"]*"|`[^`]*`|^\|[^\n]*$', "", told, flags=re.S | re.M
     )
     sentences = re.split(r"(?<=[.:])\**\s+|(?<=\?)|\n\n", told)
     return [s for s in sentences if VERDICT.search(s) and "paper" not in s and not s.endswith("?")]
