@@ -218,7 +218,7 @@ def set_of(task: str, apart: tuple[str, ...] = ()) -> str:
 def choices(those: list[Cell]) -> Iterator[Choice]:
     """Every choice of the rule, the declared one first."""
     yield Choice()
-    for name in dict.fromkeys(set_of(cell.task) for cell in those):
+    for name in dict.fromkeys(set_of(cell.task) for cell in those if cell.learned):
         yield Choice(f"without {name}", lambda cell, name=name: set_of(cell.task) != name)  # type: ignore[misc]
     for kind in dict.fromkeys(cell.kind for cell in those):
         yield Choice(f"without {kind}", lambda cell, kind=kind: cell.kind != kind)  # type: ignore[misc]
