@@ -562,8 +562,9 @@ def protocol(lines):
             f"by, {grid.TESTED_ON:,} to test; a text of the test part is in no other",
             f"- **lengths**, in words or pieces of words, where texts are cut: {cut}. TF-IDF reads "
             "whole texts",
-            f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}; each has its own split, first "
-            "weights, and word vectors where these are trained",
+            f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}, of small sets up to "
+            f"{grid.SMALL['splits']}; each has its own split, first weights, and word vectors "
+            "where these are trained",
             f"- **tuned**, on the first seed's validation part: {tried}; a second size of each "
             f"mechanism, and where there is none a rate of {grid.SPARE[1]:g}. The first seed's own "
             f"run is the best of these trials, {gap} points ahead of the later seeds on average, "

@@ -417,6 +417,9 @@ def test_a_change_of_the_rule_is_told():
         "digest": verdict.rule_digest(),
     }
     assert verdict.RULE["changes"][-1]["version"] == verdict.RULE["version"]
+    # To leave out a set that does not count is no choice.
+    left_out = {told.removeprefix("without ") for told in published["choices"]}
+    assert left_out & {verdict.set_of(task) for task in grid.TASKS} == {*published["sets"]}
     merged = [task for tasks in verdict.RULE["merged"].values() for task in tasks]
     assert set(merged) <= set(grid.TASKS) and len(set(merged)) == len(merged)
 
