@@ -46,7 +46,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and
         zero gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the
         sentences with a kept word. If the encoder has several outputs, the first output has this
-        mask. In a dictionary, the first output by name has it.
+        mask. If the outputs are a dictionary, this is the output whose name comes first.
 
     Args:
         encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,

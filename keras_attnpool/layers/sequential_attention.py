@@ -89,7 +89,8 @@ class SequentialAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: the names of both layers' weights, with `feature/` or `token/` in front.
+    Weights, by name: each weight has its name in its own layer, with `feature/` or `token/` in
+    front.
 
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-6

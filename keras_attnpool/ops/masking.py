@@ -149,7 +149,7 @@ def as_bool_mask(
     which no check can detect. So pass `~key_padding_mask`.
 
     Args:
-        mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
+        mask: `None`, or an array `(batch, time)` of booleans, or of 0 and 1. True keeps the step.
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
         wait: Whether the call waits for the values of a mask on an accelerator to check them.
