@@ -217,8 +217,8 @@ def rationale_iou_f1(
             computes such weights from attention scores.
         rationales: One array `(num_tokens,)` per text, of booleans or of 0 and 1. True means that
             the token belongs to the rationale.
-        mask: `None`, or a mask in the layout of `weights`, True = the token counts. Spans contain
-            only tokens that count.
+        mask: `None`, or a mask in the layout of `weights`. True means that the token counts. Spans
+            contain only tokens that count.
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The smallest intersection over union of spans that match.

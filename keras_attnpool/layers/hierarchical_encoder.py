@@ -56,9 +56,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     Call arguments:
         inputs: One of the two kinds of input. Ids may also be floats with integer values.
-        mask: Boolean or 0/1 tensor `(batch, sentences, words)`, True = keep the word. For packed
-            inputs it is a dictionary of tensors `(rows, words)`. Defaults to the inputs' Keras
-            mask.
+        mask: Tensor `(batch, sentences, words)` of booleans, or of 0 and 1. True keeps a word. For
+            packed inputs it is a dictionary of tensors `(rows, words)`. Defaults to the inputs'
+            Keras mask.
         training: Passed on to the encoder.
 
     Input shape:
