@@ -36,8 +36,8 @@ def pad_rows(
             and bool for booleans.
 
     Returns:
-        The padded array `(N, length, ...)`, and the boolean mask `(N, length)`, True = a step of
-        the row.
+        The padded array `(N, length, ...)`, and the boolean mask `(N, length)`. True marks a step
+        of the row.
 
     Raises:
         ValueError: If rows differ in other axes than the first, or if a row is longer than

@@ -29,7 +29,8 @@ def check_pooling_layer(
 
     These are the promises:
 
-    - `"mask"`: the call takes `mask=`, booleans `(batch, time)`, True = keep. Holes are allowed.
+    - `"mask"`: the call takes `mask=`, booleans `(batch, time)`. True keeps a step. Holes are
+      allowed.
     - `"padding content"`: the numbers in padded steps do not change the output.
     - `"padding length"`: more padding after the row does not change the output.
     - `"padding in front"`: padding before the row gives the same output as padding after the row.

@@ -34,8 +34,8 @@ class AttentionTests:
     Args:
         model: A functional classifier.
         inputs: Inputs of its `predict`, as arrays.
-        mask: Boolean array `(texts, steps)`, True = the step counts. For a layer inside a
-            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
+        mask: Boolean array `(texts, steps)`. True means that the step counts. For a layer inside
+            a `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
             its own weights, and measures are means over a text's sentences.
         path: The path of the layer.
         owner: The public function, for messages.

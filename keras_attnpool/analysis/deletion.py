@@ -74,9 +74,9 @@ def deletion_curve(
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.
         fractions: Increasing shares in [0, 1], at least two.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

@@ -76,9 +76,9 @@ def faithfulness(
             scores. Arrays of other libraries are accepted.
         shares: Increasing shares in [0, 1].
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
@@ -161,9 +161,9 @@ def leave_one_out(
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

@@ -84,17 +84,18 @@ def grade_attributions(
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an
             attribution. Arrays of other libraries are allowed.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per step of the inputs.
+        rationales: `None`, or one array per text, of booleans or of 0 and 1. True means that the
+            token belongs to the rationale. An array has one value per token, or one per step of the
+            inputs.
         shares: Increasing shares in [0, 1].
         beam_size: Number of token sets that the search for bounds keeps after every step. `None`
             keeps all; 0 leaves the bounds out.
         gradients: Whether the table has the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

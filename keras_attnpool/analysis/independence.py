@@ -359,7 +359,7 @@ class _Rows:
         return self.padded([row])
 
     def padded(self, rows: Sequence[int], extra: int = 0) -> list[Array]:
-        """Pads rows to the longest row and some further steps, and returns the batch."""
+        """Pads rows to some steps more than the longest row has. Returns the batch."""
         batch = []
         for j, value in enumerate(self._values):
             sizes = np.max([self.rows[row][j].shape for row in rows], axis=0, initial=0).astype(int)

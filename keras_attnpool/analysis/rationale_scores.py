@@ -15,7 +15,7 @@ class RationaleScore(NamedTuple):
 
     Attributes:
         mean: Mean over the scored texts.
-        uniform: The mean for uniform weights, the floor of the measure.
+        uniform: The mean that uniform weights have, to compare `mean` with.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
         num_left_out: Number of texts that were left out, because they have no rationale tokens or
@@ -47,9 +47,10 @@ def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) ->
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
-            the rationale.
-        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
+        rationales: One array `(num_tokens,)` per text, of booleans or of 0 and 1. True means that
+            the token belongs to the rationale.
+        mask: `None`, or a mask in the layout of `weights`, of booleans or of 0 and 1. True means
+            that the token counts.
 
     Returns:
         `RationaleScore`. `uniform` is the mean share of rationale tokens, the score of mean
@@ -86,9 +87,10 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
-            the rationale.
-        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
+        rationales: One array `(num_tokens,)` per text, of booleans or of 0 and 1. True means that
+            the token belongs to the rationale.
+        mask: `None`, or a mask in the layout of `weights`, of booleans or of 0 and 1. True means
+            that the token counts.
 
     Returns:
         `RationaleScore`; `uniform` is 0.5.
@@ -118,9 +120,10 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
-            the rationale.
-        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
+        rationales: One array `(num_tokens,)` per text, of booleans or of 0 and 1. True means that
+            the token belongs to the rationale.
+        mask: `None`, or a mask in the layout of `weights`, of booleans or of 0 and 1. True means
+            that the token counts.
 
     Returns:
         `RationaleScore`.
@@ -156,9 +159,10 @@ def rationale_token_f1(
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
-            the rationale.
-        mask: `None`, or a boolean or 0/1 mask in the layout of `weights`, True = the token counts.
+        rationales: One array `(num_tokens,)` per text, of booleans or of 0 and 1. True means that
+            the token belongs to the rationale.
+        mask: `None`, or a mask in the layout of `weights`, of booleans or of 0 and 1. True means
+            that the token counts.
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
 
@@ -211,10 +215,10 @@ def rationale_iou_f1(
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
             `(batch, time)`. Padding after the tokens must have the weight 0. `reduce_scores`
             computes such weights from attention scores.
-        rationales: One boolean or 0/1 array `(num_tokens,)` per text, True = the token belongs to
-            the rationale.
-        mask: `None`, or a mask in the layout of `weights`, True = the token counts. Spans contain
-            only tokens that count.
+        rationales: One array `(num_tokens,)` per text, of booleans or of 0 and 1. True means that
+            the token belongs to the rationale.
+        mask: `None`, or a mask in the layout of `weights`. True means that the token counts. Spans
+            contain only tokens that count.
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The smallest intersection over union of spans that match.

@@ -114,14 +114,15 @@ def attention_report(
             must be the same.
         names: One list per row, with one name per step that counts: words, file names, seconds. The
             heat maps of the page show these names. Defaults to the steps' numbers.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as that of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        rationales: `None`, or one boolean or 0/1 array per text, True = the token belongs to the
-            rationale. An array has one value per token, or one per step of the inputs.
+        rationales: `None`, or one array per text, of booleans or of 0 and 1. True means that the
+            token belongs to the rationale. An array has one value per token, or one per step of the
+            inputs.
         beam_size: Beam size of the search for bounds, see `grade_attributions`. 0 leaves the bounds
             out.
         path: Path of an HTML page to write. The page has tables and heat maps, and pictures if the

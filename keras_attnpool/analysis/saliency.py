@@ -44,9 +44,9 @@ def gradient_saliency(
             `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
             to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
@@ -108,11 +108,11 @@ def integrated_gradients(
             gets a mask if the model takes a mask. The steps are those of the first input.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
-        mask: `None`, or boolean or 0/1 array `(rows, time)`, True = the step counts. `None` takes
-            the mask from the model's inputs, a `Masking` layer, ids other than 0, or the lengths of
-            unequal rows.
+        mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
+            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
+            than 0, or the lengths of unequal rows.
         baseline: The vector at the start of the integral: `"zeros"`, `"mean"` of all steps that
-            count, or a vector. Embeddings of ids start from zeros.
+            count, or a vector. With ids or with `layer` it must be `"zeros"`.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
             to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.

@@ -17,8 +17,8 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
-        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. With `None` every
-            number counts, so padded texts need a mask.
+        mask: Array `(texts, time)` of booleans, or of 0 and 1. True means that the token counts.
+            With `None` every number counts, so padded texts need a mask.
 
     Returns:
         float64 array `(texts,)` in [0, 1]. Texts with fewer than two tokens or without weight have
@@ -44,8 +44,8 @@ def weight_gini(weights: Any, mask: Any = None) -> Float64s:
 
     Args:
         weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
-        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. With `None` every
-            number counts, so padded texts need a mask.
+        mask: Array `(texts, time)` of booleans, or of 0 and 1. True means that the token counts.
+            With `None` every number counts, so padded texts need a mask.
 
     Returns:
         float64 array `(texts,)` in [0, 1). Texts with fewer than two tokens or without weight have
@@ -97,8 +97,8 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
             numbers.
         others: The other attribution, in the same layout, for instance from `leave_one_out`,
             `gradient_saliency` or another model.
-        mask: Boolean or 0/1 array `(texts, time)`, True = the token counts. With `None` every
-            number counts, so padded texts need a mask.
+        mask: Array `(texts, time)` of booleans, or of 0 and 1. True means that the token counts.
+            With `None` every number counts, so padded texts need a mask.
 
     Returns:
         float64 array `(texts,)` in [-1, 1]. Texts with fewer than two tokens, or with all tokens

@@ -36,7 +36,7 @@ class FusionBase(AttentionBase):
     exactly 0 in output and weights, whatever values they hold. The output has the same mask.
 
     Call arguments:
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step.
     """
 
     def __init__(self, given: dict[str, Any]) -> None:

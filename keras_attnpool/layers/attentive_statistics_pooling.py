@@ -64,8 +64,8 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step. Defaults to the
+            inputs' Keras mask.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 

@@ -51,7 +51,7 @@ class CharacterEmbedding(LayerArguments, MaskReader):
     Call arguments:
         inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
             The layer treats ids outside `[0, num_characters)` like `keras.layers.Embedding`.
-        mask: Boolean or 0/1 tensor `(batch, time)` for the words, True = keep. Defaults to the
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a word. Defaults to the
             inputs' Keras mask.
 
     Input shape:

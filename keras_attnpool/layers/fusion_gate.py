@@ -40,7 +40,7 @@ class FusionGate(FusionBase):
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
         attention: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep.
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 

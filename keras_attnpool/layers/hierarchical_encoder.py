@@ -46,7 +46,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and
         zero gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the
         sentences with a kept word. If the encoder has several outputs, the first output has this
-        mask. In a dictionary, the first output by name has it.
+        mask. If the outputs are a dictionary, this is the output whose name comes first.
 
     Args:
         encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,
@@ -56,9 +56,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
 
     Call arguments:
         inputs: One of the two kinds of input. Ids may also be floats with integer values.
-        mask: Boolean or 0/1 tensor `(batch, sentences, words)`, True = keep the word. For packed
-            inputs it is a dictionary of tensors `(rows, words)`. Defaults to the inputs' Keras
-            mask.
+        mask: Tensor `(batch, sentences, words)` of booleans, or of 0 and 1. True keeps a word. For
+            packed inputs it is a dictionary of tensors `(rows, words)`. Defaults to the inputs'
+            Keras mask.
         training: Passed on to the encoder.
 
     Input shape:

@@ -71,8 +71,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step. Defaults to the
+            inputs' Keras mask.
         context: Float tensor `(batch, context_dim)`, such as the mean of the word embeddings, as a
             keyword argument. This argument is not allowed with `context="learned"`. Defaults to the
             constructor's `context`. The first call fixes `context_dim`.

@@ -30,8 +30,8 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step. Defaults to the
+            inputs' Keras mask.
 
     Input shape:
         `(batch, time, dim)`; batch and time may be `None`.

@@ -56,8 +56,8 @@ class SequentialAttention(AttentionBase):
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.
-        mask: Boolean or 0/1 tensor `(batch, time)`, True = keep. Defaults to the inputs' Keras
-            mask.
+        mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step. Defaults to the
+            inputs' Keras mask.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.
 
@@ -89,7 +89,8 @@ class SequentialAttention(AttentionBase):
     model = keras.Model(tokens, keras.layers.Dense(2, activation="softmax")(x))
     ```
 
-    Weights, by name: the names of both layers' weights, with `feature/` or `token/` in front.
+    Weights, by name: each weight has its name in its own layer, with `feature/` or `token/` in
+    front.
 
     Reference:
         - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-6

@@ -38,9 +38,9 @@ def additive_attention(
         target: The query's part of the scores, in the shape of `source`.
         values: Float tensor `(batch, time, dim)`, finite at padded steps.
         score: Element-wise function of the sums, such as an activation or a bias.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
-        allowed: Boolean tensor `(time, time)`, query by key, True = the query may attend to the
-            key. `None` allows all pairs.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
+        allowed: Boolean tensor `(time, time)`, query by key. True means that the query may attend
+            to the key. `None` allows all pairs.
         penalty: Finite float tensor `(time, time)`, query by key, that is subtracted from the
             scores.
         return_attention_scores: Whether to return the weights.

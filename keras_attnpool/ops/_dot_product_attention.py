@@ -46,8 +46,8 @@ def dot_product_weights(
         query: Float tensor `(batch, heads, queries, size)`.
         key: Float tensor `(batch, heads, keys, size)`.
         scale: Divisor of the products, above 0.
-        mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, True = the query
-            may attend to the key, or `None`.
+        mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, or `None`. True
+            means that the query may attend to the key.
         exact: Whether a query without a key has weights of 0. Otherwise its weights are all equal.
 
     Returns:

@@ -23,7 +23,7 @@ class BothDirections:
     Padded steps then do not change the states.
 
     Args:
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
     """
 
     def __init__(self, mask: Tensor | None) -> None:

@@ -30,8 +30,8 @@ def softmax_terms(
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time, ...)`, True = keep, or `None`. `mask` may have fewer
-            axes than `logits`.
+        mask: Boolean tensor `(batch, time, ...)` where True keeps a step, or `None`. `mask` may
+            have fewer axes than `logits`.
         exact: Whether the weights are also exactly 0 in rows without a kept step.
 
     Returns:
@@ -90,7 +90,7 @@ def chunked_softmax_pooling(
             are its arguments.
         weights: The tensors that `score` needs.
         inputs: Float tensor `(batch, time, dim)`; padded steps may have any values.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
         chunk_size: Largest number of time steps per chunk.
         features: The number of heads, and the number of weights per step and head (1 or `dim`).
         variance: Whether to also return the weighted variance.

@@ -149,7 +149,7 @@ def as_bool_mask(
     which no check can detect. So pass `~key_padding_mask`.
 
     Args:
-        mask: Boolean or 0/1 array-like of shape `(batch, time)`, True = keep, or `None`.
+        mask: `None`, or an array `(batch, time)` of booleans, or of 0 and 1. True keeps the step.
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
         wait: Whether the call waits for the values of a mask on an accelerator to check them.
@@ -255,7 +255,7 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 
     Args:
         x: Tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
         A tensor like `x` that is exactly 0, with a zero gradient, where `mask` is False.
@@ -285,7 +285,7 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
 
     Args:
         logits: Float tensor.
-        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        mask: Boolean tensor that broadcasts to `logits`, or `None`. True keeps a logit.
         axis: The axis to normalise.
 
     Returns:
@@ -334,7 +334,7 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
     Args:
         x: Tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
         Tensor `(batch, ...)`, at least float32. A row without a kept step gives 0.
@@ -355,7 +355,7 @@ def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
     Args:
         x: Tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
         Tensor `(batch, ...)`, at least float32. A row without a kept step gives 0.
@@ -394,7 +394,7 @@ def masked_max(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
     Args:
         x: Tensor `(batch, time, ...)`.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
         Tensor `(batch, ...)` in the dtype of `x`. A row without a kept step gives 0.
@@ -437,7 +437,7 @@ def zero_masked_rows(x: Tensor, mask: Tensor | None) -> Tensor:
 
     Args:
         x: Tensor `(batch, ...)`, one entry per row.
-        mask: Boolean tensor `(batch, time)`, True = keep, or `None`.
+        mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
         A tensor like `x` that is exactly 0 in rows where `mask` keeps no step.

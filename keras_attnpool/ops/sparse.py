@@ -16,7 +16,7 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
 
     Args:
         logits: Float tensor.
-        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        mask: Boolean tensor that broadcasts to `logits`, or `None`. True keeps a logit.
         axis: The axis to normalise.
 
     Returns:
@@ -43,7 +43,7 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
 
     Args:
         logits: Float tensor.
-        mask: Boolean tensor that broadcasts to `logits`, True = keep, or `None`.
+        mask: Boolean tensor that broadcasts to `logits`, or `None`. True keeps a logit.
         axis: The axis to normalise.
 
     Returns:

@@ -21,7 +21,7 @@ class Recordings(NamedTuple):
     Attributes:
         series: N float32 arrays `(frames, 12)`.
         labels: int array `(N,)`, the speaker of each recording.
-        rationales: N boolean arrays `(frames,)`, True = speech.
+        rationales: N boolean arrays `(frames,)`. True marks speech.
 
     Example:
         >>> from keras_attnpool.workbench.corpora import Recordings, recordings

@@ -35,7 +35,8 @@ class DocumentBatches(Batches):
     into K groups. Each group has its own width. Three groups need a quarter to a tenth of the
     places that padding needs. The model must be built for the same K. The inputs are a dictionary:
 
-    - `"sentences_0"`, ..., `"sentences_<K-1>"`: group k is ids `(N_k, W_k)`, one sentence per row.
+    - `"sentences_0"`, ..., `"sentences_<K-1>"`: the ids of group k, an array `(N_k, W_k)` with one
+      sentence per row.
     - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered from 1, group after group,
       including rows without words. Place (b, s) holds the row number of document b's sentence s.
       The place holds 0 if this sentence does not exist or has no words.
