@@ -197,7 +197,7 @@ class LanguageModel:
 
         Returns:
             A dictionary of arrays of shape `(N, sequence_length)`, with fewer positions if
-            `trim=True`: `"token_ids"` (int32), `"padding_mask"` (bool, True = keep) and, if the
+            `trim=True`: `"token_ids"` (int32), `"padding_mask"` (bool, True keeps a token) and, if the
             backbone has such an input, `"segment_ids"` (int32).
 
         Raises:
