@@ -45,7 +45,8 @@ WANTS = {
 }
 OPEN = (WANTS["one"], WANTS["several"])
 MARKER = re.compile(
-    rf"^<!-- layers: (?:(?P<which>api|{SEES}|{'|'.join(GROUPS)})|cheat sheet of (?P<sheet>[\w, ]+)) -->$",
+    rf"^<!-- layers: (?:(?P<which>api|{SEES}|{'|'.join(GROUPS)})"
+    r"|cheat sheet of (?P<sheet>[\w, ]+)) -->$",
     re.M,
 )
 TABLE = re.compile(r"(?<=<!-- layers -->\n).*?(?=<!-- end of layers -->)", re.S)

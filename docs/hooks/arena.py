@@ -152,7 +152,7 @@ def named(row):
 
 
 def choices(lines):
-    """Every row against the mean and the linear classifier, with its word and how often it holds."""
+    """Every row against the mean and the linear classifier: its lead, its word."""
     found = judged(lines)
     if found is None:
         return "*Nothing to choose before two sets have all rows.*"
@@ -336,8 +336,8 @@ def plain(lines):
         if floors
     ]
     told[-1] += (
-        f"Behind {sum(lost)} of {len(lost)} pairs of task and encoder no mechanism at all is shown to "
-        "be ahead of a linear classifier, so measure yours beside one."
+        f"Behind {sum(lost)} of {len(lost)} pairs of task and encoder no mechanism at all is "
+        "shown to be ahead of a linear classifier, so measure yours beside one."
     )
     lines = "\n".join(f"- {each}" for each in told)
     return (
