@@ -72,10 +72,20 @@ def refresh_results(path):
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         if cell.cell_type == "code" and RESULTS in cell.source:
-            printed = io.StringIO()
+            printed, shown = io.StringIO(), []
+            names = {"json": json, "pathlib": pathlib, "HTML": str, "display": shown.append}
             with contextlib.redirect_stdout(printed), contextlib.chdir(FOLDER):
-                exec(cell.source, {"json": json, "pathlib": pathlib})
-            cell.outputs = [nbformat.v4.new_output("stream", text=printed.getvalue())]
+                exec(cell.source, names)
+            text = "<IPython.core.display.HTML object>"
+            cell.outputs = [
+                nbformat.v4.new_output("stream", text=printed.getvalue()),
+                *(
+                    nbformat.v4.new_output("display_data", {"text/html": html, "text/plain": text})
+                    for html in shown
+                ),
+            ]
+            if not printed.getvalue():
+                del cell.outputs[0]
     nbformat.write(notebook, path)
 
 

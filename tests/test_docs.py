@@ -187,15 +187,23 @@ def test_a_downloaded_notebook_needs_no_file_of_the_repository(path, tmp_path, m
         notebooks.carried(json.loads(path.read_text(encoding="utf-8")), REPOSITORY)
     )
     monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)  # what cells append goes afterwards
     sources = ["".join(cell["source"]) for cell in carried["cells"]]
-    assert "../docs" not in "".join(sources) and '"benchmarks", "results"' not in "".join(sources)
-    names = {"json": json, "pathlib": pathlib}
+    assert "../docs" not in "".join(sources) and '"..", "benchmarks"' not in "".join(sources)
+    pictures = []
+    names = {"json": json, "pathlib": pathlib, "HTML": str, "display": pictures.append}
     for cell in carried["cells"]:
         source = "".join(cell["source"])
-        if cell["cell_type"] == "code" and re.search(r"\bRESULTS\b", source):
+        if cell["cell_type"] == "code" and re.search(r"\bFOLDER\b", source):
             exec(source, names)
-            stored = "".join(text for output in cell["outputs"] for text in output["text"])
-            assert capsys.readouterr().out == stored
+            for module in re.findall(r"from benchmarks\.(\w+) import", source):
+                assert pathlib.Path(names["FOLDER"], "benchmarks", f"{module}.py").is_file()
+            outputs = [
+                output.get("text") or output["data"]["text/html"] for output in cell["outputs"]
+            ]
+            stored = "".join(text for output in outputs for text in output)
+            assert capsys.readouterr().out + "".join(pictures) == stored
+            pictures.clear()
 
 
 def test_what_is_long_is_folded_behind_its_first_paragraph():

@@ -126,13 +126,17 @@ def test_notebook_ends_with_exercises_and_folded_solutions(path):
 def test_measured_results_are_those_of_the_files(path, monkeypatch, capsys):
     """`python notebooks/refresh.py --results` stores what the files say now."""
     monkeypatch.chdir(FOLDER)
+    monkeypatch.syspath_prepend(FOLDER)  # what cells append goes afterwards
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
     reading = [c for c in cells if '"benchmarks", "results"' in "".join(c["source"])]
     assert reading
     for cell in reading:
-        exec("".join(cell["source"]), {"json": json, "pathlib": pathlib})
-        stored = "".join(text for output in cell["outputs"] for text in output["text"])
-        assert capsys.readouterr().out == stored
+        shown = []
+        names = {"json": json, "pathlib": pathlib, "HTML": str, "display": shown.append}
+        exec("".join(cell["source"]), names)
+        outputs = [output.get("text") or output["data"]["text/html"] for output in cell["outputs"]]
+        stored = "".join(text for output in outputs for text in output)
+        assert capsys.readouterr().out + "".join(shown) == stored
 
 
 def test_the_intervals_that_notebooks_read_are_those_of_the_results():
@@ -230,7 +234,9 @@ def unprinted(notebook):
     """The figures of a notebook's text that no cell has in its code or prints, also rounded."""
     shown = [text_of(cell["source"]) for cell in code_cells(notebook)]
     for cell in code_cells(notebook):
-        shown += [text_of(output.get("text", "")) for output in cell["outputs"]]
+        for output in cell["outputs"]:
+            html = text_of(output.get("data", {}).get("text/html", ""))
+            shown += [text_of(output.get("text", "")), re.sub(r"<[^>]*>", " ", html)]
     values = {number.replace(",", "") for text in shown for number in NUMBER.findall(text)}
     decimals = {value for value in values if value.count(".") == 1}
     found = []

@@ -2,7 +2,8 @@
 
 The notebooks lie beside `docs/`. Each becomes a page in Markdown under `notebooks/`, first in the
 entry `Tutorials` of the navigation, and beside it the notebook itself, to be downloaded: with its
-drawing and the result files that it reads, so that it runs in any folder.
+drawing, and with the result files and the code of `benchmarks` that it reads, so that it runs in
+any folder.
 """
 
 import base64
@@ -29,9 +30,10 @@ DRAWING = re.compile(
 # A page of the site, which a notebook links as the file that it is in the repository.
 PAGE = re.compile(r"\[(?P<words>[^\]]*)\]\(\.\./docs/(?P<path>[\w/-]+\.md(?:#[\w-]+)?)\)")
 LINK = re.compile(r"(\]\((?:[\w./]*/)?\d\d_\w+)\.ipynb(?=[)#])")
-# The files that cells read, and the folder where they find them in the repository.
+# The files that cells read, and the folders where they find them in the repository.
 RESULTS = '"..", "benchmarks", "results"'
 NAMES = re.compile(r'"([\w*]+\.json)"')
+MODULE = re.compile(r"from benchmarks\.(\w+) import")
 WORDS_A_MINUTE, LINES_A_MINUTE = 150, 15
 
 
@@ -122,16 +124,15 @@ def written(name, cells):
 
 
 def carried(notebook, root):
-    """The notebook as text, with its drawing and the results that it reads, without links."""
-    files, cells, results = {}, notebook["cells"], root / "benchmarks" / "results"
+    """The notebook as text, with its drawing and the files that it reads, without links."""
+    paths, cells, benchmarks = [], notebook["cells"], root / "benchmarks"
     for cell in cells:
         text = text_of(cell["source"])
         if cell["cell_type"] == "code" and RESULTS in text:
             for pattern in NAMES.findall(text):
-                for path in sorted(results.rglob(pattern)):
-                    packed = base64.b85encode(lzma.compress(path.read_bytes(), preset=9))
-                    files[path.relative_to(results).as_posix()] = packed.decode()
-            cell["source"] = text.replace(RESULTS, "RESULTS")
+                paths += sorted((benchmarks / "results").rglob(pattern))
+            paths += [benchmarks / f"{name}.py" for name in ("__init__", *MODULE.findall(text))]
+            cell["source"] = text.replace('".."', "FOLDER")
         elif cell["cell_type"] == "markdown":
 
             def inline(image):
@@ -140,15 +141,21 @@ def carried(notebook, root):
                 return f"![{image['caption']}](data:image/svg+xml;base64,{data})"
 
             cell["source"] = PAGE.sub(r"\g<words>", DRAWING.sub(inline, text))
-    if files:
+    if paths:
+        files = {
+            path.relative_to(root).as_posix(): base64.b85encode(
+                lzma.compress(path.read_bytes(), preset=9)
+            ).decode()
+            for path in paths
+        }
         code = (
-            "# Plumbing: the result files of the repository that this notebook reads\n"
+            "# Plumbing: the files of the repository that this notebook reads\n"
             "import base64\nimport lzma\nimport pathlib\nimport tempfile\n\n"
-            "RESULTS = pathlib.Path(tempfile.mkdtemp())\n"
+            "FOLDER = tempfile.mkdtemp()\n"
             f"for name, packed in {json.dumps(files)}.items():\n"
-            "    content = lzma.decompress(base64.b85decode(packed))\n"
-            "    (RESULTS / name).parent.mkdir(exist_ok=True)\n"
-            "    (RESULTS / name).write_bytes(content)"
+            "    path = pathlib.Path(FOLDER, name)\n"
+            "    path.parent.mkdir(parents=True, exist_ok=True)\n"
+            "    path.write_bytes(lzma.decompress(base64.b85decode(packed)))"
         )
         new = {"cell_type": "code", "execution_count": None, "id": "results", "metadata": {}}
         cells.insert(1, {**new, "outputs": [], "source": code})

@@ -1,0 +1,44 @@
+"""The picture of a paper's claims: where its marks lie, and that its words follow the numbers."""
+
+import re
+
+import pytest
+
+from benchmarks.intervals import claims_html, outcomes
+
+pytestmark = pytest.mark.one_backend("draws numbers")
+
+SETS = {
+    "a<b": [["x", "y", 6.0, 2.0, 1.0, 3.0], ["y", "x", None, -2.0, -3.0, -1.0]],
+    "c": [["x", "y", 1.0, 0.5, -2.0, 3.0]],
+    "d": [["x", "y", 1.0, -1.0, -1.5, -0.5], ["x", "z", 9.0, 9.0, 9.0, 9.0]],
+}
+CLAIMS = {"x is ahead": ("x", "y"), "y is ahead": ["y", "x"]}
+
+
+def test_a_verdict_follows_the_interval_and_a_set_without_the_rows_is_left_out():
+    assert outcomes(CLAIMS, SETS) == {
+        "x is ahead": {
+            "a<b": (1, 6.0, 2.0, 1.0, 3.0),
+            "c": (0, 1.0, 0.5, -2.0, 3.0),
+            "d": (-1, 1.0, -1.0, -1.5, -0.5),
+        },
+        "y is ahead": {"a<b": (-1, None, -2.0, -3.0, -1.0)},
+    }
+
+
+def test_the_picture_says_what_its_numbers_are():
+    page = claims_html(outcomes(CLAIMS, SETS))
+    words = " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page).split())
+    assert "1 of 4 intervals confirm a claim, 2 show the other way, 1 contain zero" in words
+    assert "2 of 3 lie outside our interval" in words
+    assert "x is ahead : confirmed on 1, level on 1, other way on 1 of 3 sets" in words
+    assert "a&lt;b +2.0 (+1.0 to +3.0) +6.0 confirmed c +0.5 (−2.0 to +3.0) +1.0 level" in words
+    assert "a&lt;b −2.0 (−3.0 to −1.0) other way" in words  # no figure of the paper
+    # From -3 to 6, the ends of the axis: the bar, our point and the paper's circle.
+    marks = re.findall(r'<svg aria-hidden="true">(.*?)</svg>', page)
+    assert re.findall(r">([^<]+)</text>", marks[0]) == ["−3", "0", "+6"]
+    assert re.findall(r'"([\d.]+)%"', marks[1]) == ["33.3", "33.3", "44.4", "66.7", "55.6", "100.0"]
+    shapes = [re.findall(r'<g class="(.*?)">.*?/><(\w+)', each)[0] for each in marks[1:]]
+    assert shapes == [("s1", "circle"), ("s0", "circle"), ("s-1", "rect"), ("s-1", "rect")]
+    assert ['class="paper"' in each for each in marks[1:]] == [True, True, True, False]
