@@ -10,7 +10,8 @@ from benchmarks.reproduce.significance import interval_of, mean
 
 FOLDER = pathlib.Path(__file__).with_name("results")
 FILE = FOLDER / "tutorial" / "claims.json"
-PAPERS = "lama_", "hcan_", "mpsan_", "generalized_pooling_"
+PAPERS = "lama_", "hcan_", "mpsan_", "generalized_pooling_", "sam_"
+OTHERS = "lama_imdb", "sam_sst5_phrases"  # another split of a set; a single run of each row
 # Differences that a notebook prints beside a paper's claims.
 HEADS = (
     "LAMA+ctx, 5 heads",
@@ -19,7 +20,10 @@ HEADS = (
     "LAMA+ctx, 15 heads",
     "LAMA+ctx, 20 heads",
 )
-MORE = {"lama_imdb_4000": [(name, "LAMA+ctx, 1 head") for name in HEADS]}
+MORE = {
+    "lama_imdb_4000": [(name, "LAMA+ctx, 1 head") for name in HEADS],
+    "sam_trec": [(f"SAM {delta}", "SAM") for delta in (0.1, 0.2, 0.4, 0.6, 0.8)],
+}
 
 
 def measured():
@@ -27,7 +31,7 @@ def measured():
     found = {}
     for file in sorted(FOLDER.glob("*.json")):
         results = json.loads(file.read_text(encoding="utf-8"))
-        if not file.stem.startswith(PAPERS) or file.stem == "lama_imdb":
+        if not file.stem.startswith(PAPERS) or file.stem in OTHERS:
             continue
         pairs = {(one, other): paper for one, other, _, paper in results["claims"]}
         pairs |= dict.fromkeys(MORE.get(file.stem, ()))

@@ -118,7 +118,7 @@ PARTS = {
     },
     "docs/layers/last-pooling1d.md": {
         "group: pooling": "lacks `group:` on its top",
-        "  softmax over: –\n": "lacks `cheat_sheet:` on its top, with score, softmax over, weigh",
+        "  softmax over: –\n": "lacks `cheat_sheet:` on its top, with sees, score, softmax over, w",
         "# LastPooling1D": "lacks the title",
         "## Masking": "lacks the parts The equations",
         "$$": "lacks an equation",

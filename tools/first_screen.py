@@ -4,7 +4,7 @@
 
 brings README's table of figures and `docs/assets/sentences.svg` up to date. The figures come from
 `benchmarks/results`, the picture from the explorer's model. As a hook of MkDocs this file fills the
-lines `<!-- first screen -->` and `<!-- example of README -->` of a page.
+lines `<!-- first screen -->`, `<!-- the change -->` and `<!-- example of README -->` of a page.
 """
 
 import json
@@ -26,21 +26,22 @@ RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena", RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
+CHANGE = "<!-- the change -->"
 EXAMPLE = "<!-- example of README -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 POOLING = "AttentionPooling"
 # Tasks of the comparison, with what they ask: gains and losses alike.
 SHOWN = {
-    ("bags_any", "dense"): "bags of handwritten digits: is one of the wanted kind there?",
-    ("trec", "minilm"): "questions (TREC), on a small language model",
-    ("sst2", "minilm"): "opinions (SST-2), on the same model",
-    ("imdb", "minilm"): "long reviews (IMDB), on the same model",
-    ("subj", "minilm"): "subjective or not (SUBJ), on the same model",
+    ("bags_any", "dense"): "bags of digits",
+    ("trec", "minilm"): "questions (TREC)",
+    ("sst2", "minilm"): "opinions (SST-2)",
+    ("imdb", "minilm"): "long reviews (IMDB)",
+    ("subj", "minilm"): "subjectivity (SUBJ)",
 }
 LINEAR_ON = ("imdb", "minilm")
 LINEAR = "TF-IDF, linear"
 QUERY, PEER = "LearnedQueryPooling", "MultiHeadAttention, a probe"
-BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+BACKENDS = ("jax", "tensorflow", "torch")
 SENTENCES = (0, 8, 2)  # of the list
 
 
@@ -51,20 +52,17 @@ def lead(block, better, worse):
     return "{} ({} to {})".format(*map(points, (middle, *ends)))
 
 
-def speeds():
-    """How many times as fast a learned query is as with Keras's layer, by backend."""
-    told = []
-    for backend, name in BACKENDS.items():
-        text = (SPEED / f"targets_{backend}_cpu.json").read_text(encoding="utf-8")
-        (row,) = (
-            row
-            for case in json.loads(text)["cases"]
-            if case["title"].startswith("Learned query") and "gradients" in case["title"]
-            for row in case["rows"]
-            if (row["fast"], row["slow"]) == (QUERY, PEER)
-        )
-        told.append("{:.1f} times ({:.1f} to {:.1f}) on {}".format(*row["ratio"], name))
-    return words.listed(told)
+def speed():
+    """How many times as fast a learned query is as with Keras's layer, on JAX."""
+    text = (SPEED / "targets_jax_cpu.json").read_text(encoding="utf-8")
+    (row,) = (
+        row
+        for case in json.loads(text)["cases"]
+        if case["title"].startswith("Learned query") and "gradients" in case["title"]
+        for row in case["rows"]
+        if (row["fast"], row["slow"]) == (QUERY, PEER)
+    )
+    return "{:.1f} times ({:.1f} to {:.1f})".format(*row["ratio"])
 
 
 def moved():
@@ -81,31 +79,39 @@ def moved():
 
 
 def figures(links):
-    """The table; `links` has where the figures of the arena, of speed and of behaviour stand."""
+    """The table and the verdict; `links` has where the figures stand."""
     blocks = verdict.blocks(verdict.read(ARENA))
-    rows = [
-        [what, lead(blocks[key], POOLING, verdict.BASE), links["arena"]]
-        for key, what in SHOWN.items()
-    ]
+    rows = [[what, lead(blocks[key], POOLING, verdict.BASE)] for key, what in SHOWN.items()]
     linear = lead(blocks[LINEAR_ON], LINEAR, verdict.BASE)
-    gains = table(
-        ["accuracy against the mean", "points (95 % interval)", "from"], rows, left=(0, 2)
-    )
     ours, peers = moved()
-    rest = (
-        f"On a CPU, training a probe with one learned query is faster with `{QUERY}` than with "
-        f"Keras's `MultiHeadAttention`: {speeds()} ({links['speed']}). "
-        "Does padding change a result, by its length or by NaN in it? "
-        f"It does in {ours} cases with our layers, and in {peers} cases with layers of Keras and "
-        f"others ({links['behaviour']})."
-    )
     return (
-        f"This is what `{POOLING}` gains or loses in the place of the mean:\n\n{gains}\n\n"
-        "A linear classifier on TF-IDF (weighted counts of words) is "
-        f"{linear} points ahead of the mean on IMDB.\n\n{rest}\n\n"
-        f"{words.summary()}\n\n**So start with** {words.named(words.told()['first'])}, or with "
-        f"`{POOLING}` if you want to show one weight per step. Measure it beside the mean "
-        f"and a linear classifier; the command `train` does this for you. {links['verdict']}\n"
+        f"`{POOLING}` against the mean, in points of accuracy; MiniLM, a small language model, "
+        f"reads the texts ({links['arena']}):\n\n"
+        f"{table(['data', 'points (95 % interval)'], rows)}\n\n"
+        "- On IMDB a linear classifier on TF-IDF, which counts words, is "
+        f"{linear} points ahead of the mean.\n"
+        f"- Padding changes the result in {ours} cases with our layers, and in {peers} cases with "
+        f"layers of Keras and others ({links['behaviour']}).\n"
+        f"- `{QUERY}` trains {speed()} as fast as `MultiHeadAttention` with a learned query, on a "
+        f"CPU under JAX ({links['speed']}).\n\n"
+        f"{words.summary()}\n\n"
+        f"**So start with** {words.named(words.told()['first'])}, or with `{POOLING}` if you want "
+        "to show one weight per step. Measure it beside the mean and a linear classifier; the "
+        f"command `train` does this for you. {links['which']}\n"
+    )
+
+
+def change():
+    """The largest gain and the largest loss of the table, in a sentence."""
+    blocks = verdict.blocks(verdict.read(ARENA))
+    leads = {
+        what: verdict.mean(blocks[key][POOLING]) - verdict.mean(blocks[key][verdict.BASE])
+        for key, what in SHOWN.items()
+    }
+    best, worst = max(leads, key=leads.get), min(leads, key=leads.get)
+    return (
+        f"It changes accuracy by {points(leads[best])} points on {best}, by "
+        f"{points(leads[worst])} on {worst.partition(' (')[0]} ([all](#measured))."
     )
 
 
@@ -113,13 +119,13 @@ IN_README = {
     "arena": "[comparison](docs/comparison.md)",
     "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
     "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
-    "verdict": "[The comparison](docs/comparison.md) · [Which layer?](docs/which-layer.md)",
+    "which": "[Which layer?](docs/which-layer.md)",
 }
 ON_THE_SITE = {
     "arena": "[comparison](comparison.md)",
     "speed": "[speed](speed.md)",
     "behaviour": "[padding](behaviour.md)",
-    "verdict": "[The comparison](comparison.md) · [Which layer?](which-layer.md)",
+    "which": "[Which layer?](which-layer.md)",
 }
 
 
@@ -201,7 +207,10 @@ def fill(markdown):
         _, _, rest = readme.partition("\n## In your own model\n")
         example = rest.partition("\n## ")[0].replace("](docs/", "](")
         markdown = markdown.replace(EXAMPLE, example.strip())
-    return markdown.replace(MARKER, figures(ON_THE_SITE)) if MARKER in markdown else markdown
+    for marker, text in ((MARKER, lambda: figures(ON_THE_SITE)), (CHANGE, change)):
+        if marker in markdown:
+            markdown = markdown.replace(marker, text())
+    return markdown
 
 
 def readme(text):

@@ -8,7 +8,8 @@ stand on top of its page, its shapes in the page's part "Shapes".
 
 rewrites the exports of `keras_attnpool.layers` and README's tables. As a hook of MkDocs this file
 fills the navigation of the site, and in its pages the lines `<!-- layers: api -->`,
-`<!-- layers: pooling -->`, or of another group, and `<!-- layers: cheat sheet of pooling -->`.
+`<!-- layers: pooling -->`, or of another group, `<!-- layers: sees -->`, and
+`<!-- layers: cheat sheet of pooling -->`.
 """
 
 import ast
@@ -27,9 +28,10 @@ GROUPS = {
     "sequence": "From sequence to sequence",
     "around": "Around them",
 }
-# The columns of the cheat sheet behind the layer's name, by group.
+# The columns of the cheat sheet behind the layer's name, by group; the first stands elsewhere.
+SEES = "sees"
 CHEAT_SHEET = {
-    "pooling": ("score", "softmax over", "weights", "output", "learned numbers", "outweighs"),
+    "pooling": (SEES, "score", "softmax over", "weights", "output", "learned numbers", "outweighs"),
     "sequence": ("score", "softmax over", "weights", "costs"),
 }
 CHEAT_SHEET["attention"] = CHEAT_SHEET["pooling"]
@@ -43,7 +45,8 @@ WANTS = {
 }
 OPEN = (WANTS["one"], WANTS["several"])
 MARKER = re.compile(
-    rf"^<!-- layers: (?:(?P<which>api|{'|'.join(GROUPS)})|cheat sheet of (?P<sheet>[\w, ]+)) -->$",
+    rf"^<!-- layers: (?:(?P<which>api|{SEES}|{'|'.join(GROUPS)})"
+    r"|cheat sheet of (?P<sheet>[\w, ]+)) -->$",
     re.M,
 )
 TABLE = re.compile(r"(?<=<!-- layers -->\n).*?(?=<!-- end of layers -->)", re.S)
@@ -171,9 +174,22 @@ def group_table(found: list[Layer]) -> str:
 def cheat_sheet(found: list[Layer]) -> str:
     """The rows of layers that have one, with links to their pages; their groups share columns."""
     rows = [(e, e.cheat_sheet) for e in found if e.cheat_sheet]
-    titles = CHEAT_SHEET[rows[0][0].group]
+    titles = [title for title in CHEAT_SHEET[rows[0][0].group] if title != SEES]
     cells = ([f"[`{e.name}`]({e.page})", *(str(row.get(t, "")) for t in titles)] for e, row in rows)
     return table(["layer", *titles], *cells)
+
+
+def seen(found: list[Layer]) -> str:
+    """The information that the weights of a pooling see, and the shapes that it gives."""
+    titles = ["layer", "a weight depends on", "scores", "output", "outweighs"]
+    rows = [
+        [f"[`{e.name}`]({e.page})", e.cheat_sheet[SEES]]
+        + [shape.replace("(batch, ", "(") for shape in (e.scores, e.output)]
+        + [str(e.cheat_sheet["outweighs"])]
+        for e in found
+        if e.cheat_sheet and SEES in e.cheat_sheet
+    ]
+    return table(titles, *rows)
 
 
 def fill(markdown: str, root: Path = REPOSITORY) -> str:
@@ -184,6 +200,8 @@ def fill(markdown: str, root: Path = REPOSITORY) -> str:
         if match["sheet"]:
             groups = match["sheet"].split(", ")
             return cheat_sheet([each for g in groups for each in found if each.group == g])
+        if match["which"] == SEES:
+            return seen(found)
         if match["which"] == "api":
             return "\n\n".join(
                 f"::: keras_attnpool.layers.{layer.name}\n\n"

@@ -581,23 +581,6 @@ def points(share: float) -> str:
     return words.points(100 * share)
 
 
-def with_effects(effects: dict[str, Effect], rows: list[str]) -> str:
-    """Rows, each with its difference, its interval, and its count where a choice moves it."""
-    told = []
-    for row in rows:
-        each = effects[row]
-        ends = "" if each.interval is None else " to ".join(map(points, each.interval)) + "; "
-        span = f"{points(each.mean)} ({ends}median {points(each.median)})"
-        told.append(
-            f"{named(row)} {span}" + f", {each.holds} of {each.choices}" * (not _steady(each))
-        )
-    return "; ".join(told)
-
-
-def _steady(effect: Effect) -> bool:
-    return effect.holds == effect.choices
-
-
 def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     """What the figures say; nothing here is typed by hand."""
     if verdict is None:
@@ -606,13 +589,12 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     those = list(counted(lines, verdict.rows).values())
     splits = sorted(len(block[BASE]) for block in those)
     told = [
-        f"{len(verdict.rows)} poolings over {count} sets of data; a difference of less than "
+        f"{len(verdict.rows)} mechanisms over {count} sets of data; a difference of less than "
         f"{region} counts as none. Each word below was judged under {len(verdict.choices)} "
         "choices: without each set, each kind, each encoder, each seed; with one encoder, one seed "
         "or real data alone; with the merged sets split.",
         f"A set has {splits[0]} to {splits[-1]} runs of each row that count, each with its own "
-        "split or seed. The median is that over sets: one set with a large difference moves the "
-        "mean, and not the median.",
+        "split or seed.",
     ]
     for other, name in ((BASE, "the mean"), (FLOOR, FLOOR)):
         effects = verdict.against[other]
@@ -625,12 +607,14 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
                 ]
                 how = f"{said} than {name}" if said != EQUAL else f"level with {name}"
                 if rows:
-                    told.append(
-                        f"**{status.capitalize()} to be {how}**, in points: "
-                        f"{with_effects(effects, rows)}."
-                    )
+                    counts = [
+                        named(row)
+                        + f" ({effects[row].holds} of {effects[row].choices})" * (status != "shown")
+                        for row in rows
+                    ]
+                    told.append(f"**{status.capitalize()} to be {how}**: {words.listed(counts)}.")
                 elif (said, status) == (BETTER, "shown"):
-                    told.append(f"No pooling is shown to be {how} under every choice.")
+                    told.append(f"No mechanism is shown to be {how} under every choice.")
     first, group = verdict.rows[0], verdict.level_with
     times = {row: cost(those, row) for row in group}
     cheap = min(group, key=lambda row: times[row])

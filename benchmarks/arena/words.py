@@ -50,33 +50,31 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
 
 
 def summary() -> str:
-    """The verdict in short: which poolings are told from the mean of the states, and how surely."""
-    choices = len(told()["choices"])
-    over = (
-        f"The comparison judges every pooling on {len(told()['sets'])} sets of data, and does so "
-        f"{choices} times: once by the declared rule, and again with another choice each time, "
-        "such as one set, encoder or seed left out"
-    )
+    """The verdict in short: which rows are told from the mean of the states, and how surely."""
+    rows, choices = told()["rows"], len(told()["choices"])
     better, maybe = rows_that_are("better", "shown"), rows_that_are("better", "suggested")
-    whose = f"{joined(better)} {_are(better)}" if better else "no pooling is"
-    said = [f"{over}. A lead is *shown* if all choices give it, and *suggested* if the declared"]
-    said.append(f"rule gives it, but some other choice does not. Over all sets {whose} shown to be")
-    said.append("better than the mean; on single sets some are.")
+    whose = f"{joined(better)} {_are(better)}" if better else "No mechanism is"
+    said = [
+        f"The comparison judges {len(rows)} mechanisms (poolings, and self-attention before a "
+        f"mean) on {len(told()['sets'])} sets of data, under {choices} choices of what to count. "
+        f"{whose} *shown* to be better than the mean, that is, under every choice."
+    ]
     if maybe:
-        effects = {row: told()["rows"][row]["against_mean"] for row in maybe}
         leads = [
-            f"{named(row)} ({points(each['points'])} points, {each['holds']} of {choices} choices)"
-            for row, each in effects.items()
+            f"{named(row)} ({points(each['points'])} points, {each['holds']} choices)"
+            for row in maybe
+            for each in [rows[row]["against_mean"]]
         ]
-        said.append(f"{listed(leads)} {_are(maybe)} suggested to be better.")
-    worse = rows_that_are("worse", "shown")
-    if worse:
+        said.append(
+            f"{listed(leads)} {_are(maybe)} *suggested* to be better: under the declared choice, "
+            "but not under every other."
+        )
+    if worse := rows_that_are("worse", "shown"):
         said.append(f"{joined(worse)} {_are(worse)} shown to be worse.")
-    level = [row for row in told()["level_with_first"] if row != told()["first"]]
     first = told()["first"]
-    if level:
-        others = "one other" if level[1:] == [] else f"{len(level)} others"
-        said.append(f"`{first}` has the largest lead; the data do not tell {others} apart from it.")
+    if level := [row for row in told()["level_with_first"] if row != first]:
+        others = f"{len(level)} others" if level[1:] else "one other"
+        said.append(f"{named(first)} has the largest lead; {others} may be as good.")
     return " ".join(said)
 
 

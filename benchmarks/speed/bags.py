@@ -78,8 +78,8 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
         shapes = {"hidden": (dim, HIDDEN), "bias": (HIDDEN,), "score": (HIDDEN, 1)}
         if self.case.endswith("gated"):
             shapes |= {"gate": (dim, HIDDEN), "gate_bias": (HIDDEN,)}
-        if self.case == "StructuredSelfAttentionPooling":
-            shapes["score"] = (HIDDEN, HEADS)
+        if self.case == "StructuredSelfAttentionPooling":  # whose equation has no bias
+            shapes = {"hidden": (dim, HIDDEN), "score": (HIDDEN, HEADS)}
         if self.case == "LearnedQueryPooling":
             shapes = {"query": (1, dim), "mixing": (dim, dim), "bias": (dim,)}
             shapes |= {name: (dim, dim) for name in ("keys", "values")}
@@ -90,7 +90,10 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
         words = self.words
         if self.case == "LearnedQueryPooling":
             return self._query(x)
-        hidden = words.tanh(words.matmul(x, self.weight("hidden")) + self.weight("bias"))
+        hidden = words.matmul(x, self.weight("hidden"))
+        if self.case != "StructuredSelfAttentionPooling":
+            hidden = hidden + self.weight("bias")
+        hidden = words.tanh(hidden)
         if self.case.endswith("gated"):
             gate = words.matmul(x, self.weight("gate")) + self.weight("gate_bias")
             hidden = hidden * words.sigmoid(gate)

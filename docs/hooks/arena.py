@@ -146,20 +146,31 @@ def rule(lines):
     return f"{now}; {later:,} runs are younger than it.\n\n{table(head, body, left=(2,))}"
 
 
+def named(row):
+    """A row as tables have it: self-attention gives a sequence, and the mean follows."""
+    return f"{row} + mean" if row in grid.SEQUENCES else row
+
+
 def choices(lines):
-    """Of every row and word in how many choices it holds, and under which it does not."""
+    """Every row against the mean and the linear classifier: its lead, its word."""
     found = judged(lines)
     if found is None:
         return "*Nothing to choose before two sets have all rows.*"
+
+    def cells(effect):
+        if effect is None:
+            return "–", "–"
+        ends = effect.interval and " to ".join(map(points, effect.interval))
+        lead = points(effect.mean) + f" ({ends})" * bool(ends) + f"; {points(effect.median)}"
+        count = "shown" if effect.status == "shown" else f"{effect.holds} of {effect.choices}"
+        return lead, f"{effect.word}, {count}" if effect.word else effect.status
+
     body = [
-        (row, f"against {other}", effect.word or "not told apart", effect.status)
-        + (f"{effect.holds} of {effect.choices}", "; ".join(effect.breaks) or "–")
-        for other, name in ((BASE, "the mean"), (FLOOR, "the linear classifier"))
-        for row, effect in found.against[other].items()
-        for other in [name]
+        (named(row), *cells(found.against[BASE].get(row)), *cells(found.against[FLOOR].get(row)))
+        for row in found.rows
     ]
-    head = ("row", "held", "word", "published as", "holds in", "another word")
-    return textwrap.indent(table(head, body, left=range(6)), "    ")
+    head = ("mechanism", "ahead of the mean", "word", "ahead of the linear classifier", "word")
+    return table(head, body, left=(0, 2, 4))
 
 
 def audit(lines):
@@ -195,8 +206,12 @@ def kinds(lines):
         ends = effect[1] and " to ".join(map(points, effect[1]))
         return points(effect[0]) + f" ({ends})" * bool(ends)
 
-    body = [(row, *(cell(each[row]) for each in columns.values())) for row in found.rows]
-    return table(("row", *columns), [line for line in body if line[0] != BASE])
+    body = [
+        (named(row), *(cell(each[row]) for each in columns.values()))
+        for row in found.rows
+        if row != BASE
+    ]
+    return table(("row", *columns), body)
 
 
 def published(lines):
@@ -321,8 +336,8 @@ def plain(lines):
         if floors
     ]
     told[-1] += (
-        f"In {sum(lost)} of {len(lost)} comparisons no pooling at all is shown to be ahead of a "
-        "linear classifier, so measure yours beside one."
+        f"Behind {sum(lost)} of {len(lost)} pairs of task and encoder no mechanism at all is "
+        "shown to be ahead of a linear classifier, so measure yours beside one."
     )
     lines = "\n".join(f"- {each}" for each in told)
     return (
@@ -348,15 +363,14 @@ def chart_of_kinds(lines):
     names = [row for row in rows(lines) if _group(row) in ("attention", "pooling")]
     boxes = []
     for kind, there in by_kind(lines).items():
-        these, tasks = list(there.values()), ", ".join(dict.fromkeys(task for task, _ in there))
+        these = list(there.values())
         most = max(names, key=lambda row: gain(these, row))
         first, _, cheap = choice(these, names, most)
-        told = f"{_linked(first)} has the largest lead: {points(gain(these, first))} points "
-        told += "against the mean"
+        told = f"{_linked(first)}: {points(gain(these, first))} points, the largest lead. "
         if cheap == first:
-            told += f"; no cheaper pooling keeps up with it ({tasks})."
+            told += "No cheaper pooling keeps up."
         else:
-            told += f". {_linked(cheap)} is the cheapest that is not shown to be behind ({tasks})."
+            told += f"{_linked(cheap)} is cheaper, and not shown to be behind."
         boxes.append(f'<li markdown="block">**{ASKED[kind][0]}**\n\n{told}</li>')
     return "\n".join(boxes)
 
@@ -384,13 +398,13 @@ def which(lines):
     path = RESULTS / "explanations_reviews.json"
     graded = json.loads(path.read_text(encoding="utf-8"))["rows"]
     there, whole = by_kind(lines), list(counted(lines).values())
-    head = ("pooling", "mean rank", *there, "time", "finds what decides (AUC)")
+    head = ("mechanism", "mean rank", *there, "time", "finds what decides (AUC)")
     body = []
     for row, rank in found.ranks.items():
         gains = ["–" if row == BASE else points(gain(b.values(), row)) for b in there.values()]
         auc = graded.get(row, {}).get("summary", {}).get("test_auc")
         auc = "–" if auc is None else f"{auc['mean']:.2f}"
-        body.append((row, f"{rank:.1f}", *gains, f"{cost(whole, row):.2f}", auc))
+        body.append((named(row), f"{rank:.1f}", *gains, f"{cost(whole, row):.2f}", auc))
     return table(head, body)
 
 
@@ -412,7 +426,7 @@ def diagram(lines):
         return "*No picture: an interval over sets needs three of them.*"
     return leads(
         {
-            row: (100 * effects[row].mean, *(100 * end for end in effects[row].interval))
+            named(row): (100 * effects[row].mean, *(100 * end for end in effects[row].interval))
             for row in found.rows
             if row in effects and effects[row].interval
         },

@@ -85,7 +85,7 @@ def test_the_verdict_waits_for_declared_rows_alone(monkeypatch):
     monkeypatch.setattr(grid, "MECHANISMS", dict.fromkeys([*ROWS, "SoftPooling1D"]))
     lines = made()
     before = page.sentences(lines)
-    assert before.startswith("1. 4 poolings") and page.rows(lines) == ROWS
+    assert before.startswith("1. 4 mechanisms") and page.rows(lines) == ROWS
     joined = [
         line(f"task{n}", e, "SoftPooling1D", 0.9, seed=1)
         for n in range(8)
@@ -323,7 +323,7 @@ def test_what_one_encoder_decides_is_only_suggested():
     assert effect.breaks == ("without the encoder minilm", "gru alone")
     told = " ".join(verdict.sentences(judged(lines), lines))
     assert f"{effect.choices - 2} of {effect.choices}" in told
-    assert "No pooling is shown to be better than the mean under every choice." in told
+    assert "No mechanism is shown to be better than the mean under every choice." in told
 
 
 def test_the_audit_contradicts_nothing_that_is_published_as_shown(capsys):
@@ -380,7 +380,7 @@ def test_the_best_linear_classifier_is_a_rival_where_it_stands():
     effect = found.against[verdict.FLOOR]["AttentionPooling"]
     assert effect.mean == pytest.approx(-0.2, abs=0.01) and effect.word == verdict.WORSE
     told = " ".join(verdict.sentences(found, lines))
-    assert "worse than the best linear classifier**, in points: `AttentionPooling`" in told
+    assert "worse than the best linear classifier**: `AttentionPooling`" in told
 
 
 def test_ties_are_ties_and_all_rows_have_the_same_seeds():
@@ -537,7 +537,9 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
     assert "| pairs | none yet |" in told["situations"]
     head, _, first, *rest = told["which"].split("\n")
-    assert head == ("| pooling | mean rank | sentences | bags | time | finds what decides (AUC) |")
+    assert head == (
+        "| mechanism | mean rank | sentences | bags | time | finds what decides (AUC) |"
+    )
     assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
     assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
     splits = [
@@ -574,8 +576,8 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("better", "suggested") == ["AttentionPooling"]
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
-    assert "no pooling is shown to be better than the mean" in words.summary()
-    assert f"points, {count} of {len(found['choices'])} choices)" in words.summary()
+    assert "No mechanism is *shown* to be better than the mean" in words.summary()
+    assert f"points, {count} choices)" in words.summary()
     said = words.of("AttentionPooling")
     assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
     assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]

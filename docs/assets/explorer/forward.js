@@ -173,7 +173,7 @@
     return pooling === "generalized" ? `generalized-${heads}` : pooling;
   }
 
-  // From words to stars. `ids`: 0 is padding. `mask`: which words count, True = keep.
+  // From words to stars. `ids`: 0 is padding. `mask`: True keeps a word.
   function classify(arrays, ids, mask, pooling, options) {
     const settings = { reader: "words", temperature: 1, heads: 1, rank: 1, threshold: 0, ...options };
     const name = variant(pooling, settings);

@@ -197,8 +197,8 @@ class LanguageModel:
 
         Returns:
             A dictionary of arrays of shape `(N, sequence_length)`, with fewer positions if
-            `trim=True`: `"token_ids"` (int32), `"padding_mask"` (bool, True = keep) and, if the
-            backbone has such an input, `"segment_ids"` (int32).
+            `trim=True`: `"token_ids"` (int32), `"padding_mask"` (bool, True keeps a token) and, if
+            the backbone has such an input, `"segment_ids"` (int32).
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, if there is no text, or if a text
