@@ -2,8 +2,8 @@
 
     KERAS_BACKEND=torch python -m benchmarks.tutorial NAME [ROW ...]
 
-NAME is lama, mpsan or sam. Data, sizes and optimizer are the tutorial's. Rows that the file has are
-not run again.
+NAME is lama, hcan or mpsan. Data, sizes and optimizer are the tutorial's. Rows that the file has
+are not run again.
 """
 
 import functools
@@ -43,6 +43,7 @@ class Tutorial(NamedTuple):
     data: Callable[[], Data]
     rate: float
     batch: int
+    clip: float | None = None  # of the gradient's norm
 
 
 SCALE = dict(learn_scale=True, scale_initializer=keras.initializers.Constant(5.0))
@@ -122,6 +123,28 @@ def heads(model, row, data, right):
         found["mass"], found["uniform"] = round(mass.mean, 3), round(mass.uniform, 3)
         found["auc"] = round(analysis.rationale_auc(by_word, data.rationales).mean, 3)
     return found
+
+
+HCAN = dict(num_heads=4, filters=32, dropout=0.0, max_words=17, max_sentences=3)
+HCAN_ROWS = {
+    "HCAN 1 target": (models.HCAN, dict(HCAN, parallel=False)),
+    "HCAN 2 target": (models.HCAN, HCAN),
+    "HAN": (models.HAN, dict(gru_units=16, hidden_dim=32)),
+}
+HCAN_PAIRS = [("HCAN 2 target", "HCAN 1 target"), ("HCAN 2 target", "HAN")]
+
+
+def documents() -> Data:
+    """HCAN's tutorial: reviews of two or three sentences, as sentences of words."""
+    parts = [
+        corpora.reviews(n, seed=i, sentences=(2, 3)) for i, n in ((1, 3000), (2, 300), (3, 1500))
+    ]
+    tokenizer = text.WordTokenizer.train(parts[0].texts, min_frequency=2)
+    sizes = dict(max_sentences=3, max_words=17)
+    read = [(tokenizer.encode_sentences(each.texts, **sizes), each.labels) for each in parts]
+    common = dict(vocabulary_size=tokenizer.vocabulary_size, num_classes=parts[0].num_classes)
+    common |= dict(embedding_dim=32)
+    return Data(read, common, parts[2].rationales, lambda *_: {})
 
 
 def mean_of_five(vocabulary_size, num_classes, embedding_dim, hidden_units, dropout):
@@ -204,6 +227,7 @@ def sources(model, row, data, right, did):
 
 TUTORIALS = {
     "lama": Tutorial("lama_reviews", LAMA_ROWS, LAMA_PAIRS, reviews, 1e-2, 192),
+    "hcan": Tutorial("hcan_reviews", HCAN_ROWS, HCAN_PAIRS, documents, 3e-3, 50, clip=1.0),
     "mpsan": Tutorial("mpsan_questions", MPSAN_ROWS, MPSAN_PAIRS, questions, 1e-2, 125),
 }
 
@@ -217,7 +241,7 @@ def run(tutorial, row, seed, data):
     if row.endswith("scale fixed"):
         model.get_layer("pooling").scale.trainable = False
     model.compile(
-        keras.optimizers.Adam(tutorial.rate),
+        keras.optimizers.Adam(tutorial.rate, clipnorm=tutorial.clip),
         "sparse_categorical_crossentropy",
         metrics=["accuracy"],
     )
@@ -235,8 +259,9 @@ def run(tutorial, row, seed, data):
         "stopped": len(curve["val_accuracy"]) < EPOCHS,
     }
     found |= data.looks(model, row, data, right)
-    embeddings = [each for each in model.layers if isinstance(each, keras.layers.Embedding)]
-    return model.count_params() - sum(each.count_params() for each in embeddings), found
+    embeddings = [each for each in model.weights if each.path.endswith("/embeddings")]
+    words = sum(np.prod(each.shape) for each in embeddings if "positions" not in each.path)
+    return int(model.count_params() - words), found
 
 
 def compared(results, pairs):
