@@ -552,7 +552,10 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
     told = f"Over {len(sets)} sets{hint} {named(first)} has the largest mean, "
     told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
     if not behind(BASE):
-        return told + "The interval holds zero, so the mean is enough until yours shows otherwise."
+        return (
+            told
+            + "The interval contains zero. So the mean is enough, unless your own data show a gain."
+        )
     base = means[rows.index(BASE)]
     level = [row for row, each in zip(rows, means, strict=True) if each > base and not behind(row)]
     cheap = min(level, key=time)
@@ -561,7 +564,7 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
             f"No cheaper one is level with it; an epoch takes {time(cheap):.2f} times the mean's. "
         )
     else:
-        told += f"The cheapest of those that lead too and are not behind it is {named(cheap)}: "
+        told += f"Of the rows that lead too and are not behind it, {named(cheap)} is the cheapest: "
         lead = _span(*_lead(sets, rows, cheap, BASE))
         told += f"{lead}, at {time(cheap):.2f} times the mean's time. "
     free = max(

@@ -326,8 +326,8 @@ def plain(lines):
         cheap = min(attention, key=lambda row: cost(those, row))
         times = f"{cost(those, cheap):.2f}"
         told.append(
-            f"The cheapest attention of these is {words.named(cheap)}: an epoch takes {times} "
-            "times that of the mean. "
+            f"Of the attention layers that may be as good, {words.named(cheap)} is the cheapest: "
+            f"an epoch takes {times} times that of the mean. "
         )
     both = [(block, set(grid.LINEAR) & set(block)) for block in those]
     lost = [
@@ -336,8 +336,8 @@ def plain(lines):
         if floors
     ]
     told[-1] += (
-        f"Behind {sum(lost)} of {len(lost)} pairs of task and encoder no mechanism at all is "
-        "shown to be ahead of a linear classifier, so measure yours beside one."
+        f"On {sum(lost)} of {len(lost)} pairs of task and encoder, no mechanism is shown to be "
+        "ahead of a linear classifier. So measure yours beside one."
     )
     lines = "\n".join(f"- {each}" for each in told)
     return (

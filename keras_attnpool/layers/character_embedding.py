@@ -49,8 +49,9 @@ class CharacterEmbedding(LayerArguments, MaskReader):
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
-        inputs: Character ids `(batch, time, word_length)`, integers or whole floats, 0 = padding.
-            The layer treats ids outside `[0, num_characters)` like `keras.layers.Embedding`.
+        inputs: Character ids `(batch, time, word_length)`, integers or whole floats. The id 0 is
+            padding. The layer treats ids outside `[0, num_characters)` like
+            `keras.layers.Embedding`.
         mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a word. Defaults to the
             inputs' Keras mask.
 

@@ -82,10 +82,10 @@ class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
 
 
 def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor, Tensor]:
-    """Builds symbolic token ids `(batch, time)`, 0 = padding, and embeddings `(batch, time, dim)`.
+    """Builds symbolic token ids `(batch, time)` and their embeddings `(batch, time, dim)`.
 
-    `given` holds the arguments of a builder. With `mask_zero` the embeddings have the Keras mask
-    "id is not 0".
+    The id 0 is padding. `given` holds the arguments of a builder. With `mask_zero` the embeddings
+    have the Keras mask "id is not 0".
     """
     size, dim, matrix = (given[k] for k in ("vocabulary_size", "embedding_dim", "embeddings"))
     if matrix is not None:

@@ -59,9 +59,10 @@ def AttentionBiLSTM(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Without a
-        backbone its input is int32 ids `(batch, time)`, 0 = padding. With a backbone its inputs are
-        those of the backbone. With features its input is a dictionary of `"features"` `(batch,
-        time, dim)` and `"padding_mask"` `(batch, time)`. The model is not compiled.
+        backbone its input is int32 ids `(batch, time)`, where 0 is padding. With a backbone the
+        model has the inputs of the backbone. With precomputed features its input is a dictionary of
+        `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`. The model is not
+        compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

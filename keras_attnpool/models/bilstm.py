@@ -116,9 +116,9 @@ def BiLSTM(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
-        scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
-        `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, where 0 is padding, to
+        float32 scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"`
+        and `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
         compiled.
 
     Raises:

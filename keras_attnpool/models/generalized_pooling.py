@@ -80,9 +80,9 @@ def GeneralizedPoolingClassifier(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
-        scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"` and
-        `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, where 0 is padding, to
+        float32 scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"`
+        and `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
         compiled.
 
     Raises:
@@ -187,10 +187,10 @@ def GeneralizedPoolingPair(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
-        are a list of two arrays of int32 ids `(batch, time)`, 0 = padding, named `"tokens_a"` and
-        `"tokens_b"`. With `num_characters` the list also has `"characters_a"` and `"characters_b"`
-        `(batch, time, word length)`. The sentences of a pair may differ in length. The model is not
-        compiled.
+        are a list of two arrays of int32 ids `(batch, time)`, where 0 is padding. Their names are
+        `"tokens_a"` and `"tokens_b"`. With `num_characters` the list also has `"characters_a"` and
+        `"characters_b"` `(batch, time, word length)`. The sentences of a pair may differ in length.
+        The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

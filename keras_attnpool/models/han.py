@@ -46,9 +46,9 @@ def HAN(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
-        are int32 ids `(batch, sentences, words)`, 0 = padding. With `packed` its inputs are a
-        dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`. In
-        `keras_attnpool.analysis` the attention over sentences has the path `pooling`, and the
+        are int32 ids `(batch, sentences, words)`, where 0 is padding. With `packed` its inputs are
+        a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`.
+        In `keras_attnpool.analysis` the attention over sentences has the path `pooling`, and the
         attention over words has the path `sentences/word_pooling`. The model is not compiled.
 
     Raises:

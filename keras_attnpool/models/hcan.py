@@ -80,10 +80,10 @@ def HCAN(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
-        are int32 ids `(batch, sentences, words)`, 0 = padding, or `(batch, time)` with
-        `hierarchical=False`. With `packed` its inputs are a dictionary of `"sentences_0"` `(rows,
-        words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the layers
-        have the paths `attention` and `pooling`, and the word layers have the paths
+        are int32 ids `(batch, sentences, words)`, where 0 is padding. With `hierarchical=False` the
+        ids are `(batch, time)`. With `packed` its inputs are a dictionary of `"sentences_0"`
+        `(rows, words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the
+        layers have the paths `attention` and `pooling`, and the word layers have the paths
         `sentences/word_attention` and `sentences/word_pooling`. The model is not compiled.
 
     Raises:

@@ -93,9 +93,10 @@ def MPSAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
-        scores `(batch, num_classes)`. The layers have the names `attention_0`, `attention_1` ...,
-        `fusion` (or `fusion_0` ... for gates) and `pooling`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, where 0 is padding, to
+        float32 scores `(batch, num_classes)`. The layers have the names `attention_0`,
+        `attention_1` ..., `fusion` (or `fusion_0` ... for gates) and `pooling`. The model is not
+        compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
@@ -170,8 +171,8 @@ def MPSANPair(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
-        are a list of two arrays of int32 ids, `(batch, time_a)` and `(batch, time_b)`, 0 = padding,
-        named `"tokens_a"` and `"tokens_b"`. The model is not compiled.
+        are a list of two arrays of int32 ids, `(batch, time_a)` and `(batch, time_b)`, where 0 is
+        padding. Their names are `"tokens_a"` and `"tokens_b"`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

@@ -47,8 +47,8 @@ def MultiHeadSAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that maps int32 ids `(batch, time)`, 0 = padding, to float32
-        scores `(batch, num_classes)`. The model is not compiled.
+        A functional `keras.Model` that maps int32 ids `(batch, time)`, where 0 is padding, to
+        float32 scores `(batch, num_classes)`. The model is not compiled.
 
     Raises:
         ImportError: If `keras-hub` is not installed.

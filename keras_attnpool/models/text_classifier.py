@@ -105,9 +105,9 @@ def TextClassifier(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its input is
-        int32 ids `(batch, time)`, 0 = padding, or ids `(batch, sentences, words)` with
-        `hierarchical=True`. With a backbone its inputs are those of the backbone. Layers given by
-        name are named `encoder` (several are `encoder_0`, `encoder_1` ...) and `pooling`. In a
+        int32 ids `(batch, time)`, where 0 is padding. With `hierarchical=True` the ids are `(batch,
+        sentences, words)`. With a backbone the model has the inputs of the backbone. Layers given
+        by name are named `encoder` (several are `encoder_0`, `encoder_1` ...) and `pooling`. In a
         hierarchical model, the layers of the words are named `word_encoder` and `word_pooling`. The
         model is not compiled.
 

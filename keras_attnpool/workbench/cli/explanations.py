@@ -154,8 +154,8 @@ class Numbered:
         texts: The texts.
 
     Attributes:
-        ids: Integer array `(texts, words)` with a different number for each word of each text, 0 =
-            padding.
+        ids: Integer array `(texts, words)` with a different number for each word of each text. 0
+            is padding.
     """
 
     def __init__(self, model: keras.Model, reader: Reader, texts: Sequence[str]) -> None:

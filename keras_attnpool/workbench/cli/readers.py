@@ -29,7 +29,7 @@ Parts = Mapping[str, LabeledTexts]
 
 
 class Words:
-    """Word ids `(texts, time)`, 0 = padding.
+    """Word ids `(texts, time)`, where 0 is padding.
 
     Args:
         tokenizer: The tokenizer with the vocabulary of the training texts.
