@@ -17,8 +17,8 @@ def test_a_fault_has_a_program_and_a_place_in_the_code(path):
     (program,) = re.findall(r"^```py\n(.*?)^```", text, re.M | re.S)
     assert len(program.splitlines()) <= 15
     compile(program, path.name, "exec")
-    assert all(f"**{part}**" in text for part in ("Gives", "Right", "Way round"))
-    if "**Way round**: none" in text:
+    assert all(f"**{part}**" in text for part in ("Gives", "Right", "Workaround"))
+    if "**Workaround**: none" in text:
         return
     (place,) = re.findall(r"`(\S+\.\w+)`\.$", text, re.M)
     assert f"docs/upstream/{path.name}" in (REPOSITORY / place).read_text(encoding="utf-8")
