@@ -18,6 +18,8 @@ from typing import Any
 if __name__ == "__main__":
     for variable in ("OMP_NUM_THREADS", "TF_NUM_INTRAOP_THREADS", "TF_NUM_INTEROP_THREADS"):
         os.environ.setdefault(variable, "1")
+    # A GPU's memory is for all processes.
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
     ONE_THREAD = "--xla_cpu_multi_thread_eigen=false"
     os.environ["XLA_FLAGS"] = f"{os.environ.get('XLA_FLAGS', '')} {ONE_THREAD}".strip()
 
@@ -93,7 +95,8 @@ def main() -> None:
         if not _names(kind, [part]):
             parser.error(f"--only {part}: no name has this in it")
     keep = not arguments.quick and not arguments.only
-    device = "" if arguments.launches else devices.suffix()
+    # PyTorch's launches are those of any machine.
+    device = "" if arguments.launches and backend == "torch" else devices.suffix()
     path = RESULTS / f"{kind}_{backend}{device or '_cpu'}.json"
     if keep and not os.access(RESULTS, os.W_OK):
         parser.error(f"{RESULTS} cannot be written; --quick and --only write no file")
@@ -116,7 +119,7 @@ def main() -> None:
 
 
 # The kinds of a page, those of few minutes first: what they leave is shared by the others.
-PARTS = ("launches", "targets", "memory", "speed", "bags", "growth", "compiled")
+PARTS = ("launches", "bags", "targets", "memory", "speed", "growth", "compiled")
 
 
 def everything(seconds: float, options: list[str]) -> None:
@@ -125,7 +128,8 @@ def everything(seconds: float, options: list[str]) -> None:
     What was measured by then is in its file, and the same command goes on.
     """
     end = time.monotonic() + seconds
-    backends = [name for name in measure.MODES if importlib.util.find_spec(name)]
+    # JAX, which compiles most, last: the others leave it time.
+    backends = [name for name in reversed(measure.MODES) if importlib.util.find_spec(name)]
     runs = [(kind, name) for kind in PARTS for name in backends]
     runs = [run for run in runs if run != ("launches", "tensorflow")]
     for index, (kind, backend) in enumerate(runs):

@@ -1,10 +1,12 @@
 """Peak memory and time of one long bag: whole, in chunks, and written by hand in the framework.
 
-Each case has a process of its own. The bag's features are given: a training step has gradients of
-the weights alone. Texts, for layers with a weight per feature, have gradients of the inputs too.
+On a CPU each case has a process of its own. The bag's features are given: a training step has
+gradients of the weights alone. Texts, for layers with a weight per feature, have gradients of the
+inputs too.
 `python -m benchmarks.speed --bags` writes the file of the backend.
 """
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +14,9 @@ from typing import Any
 import keras
 import numpy as np
 
-from benchmarks.devices import clock
+from benchmarks.devices import device
 from benchmarks.speed import measure
-from benchmarks.speed.memory import forget_the_peak, peak
+from benchmarks.speed.memory import taken_by
 from keras_attnpool import layers
 
 # The bags that are held against code by hand, and those that show the growth.
@@ -159,7 +161,7 @@ def stepper(layer: Any, bag: Any, kind: str) -> measure.Run:
             return measure.loss_of(layer.stateless_call(weights, others, bag)[0])
 
         compiled = jax.jit(jax.grad(loss, (0, 1) if of_bag else 0)).lower(weights, bag).compile()
-        return lambda: compiled(weights, bag)
+        return functools.partial(compiled, weights, bag)
     import tensorflow as tf
 
     @tf.function
@@ -185,12 +187,8 @@ def measured(case: dict[str, Any]) -> dict[str, Any]:
     measure.finish(bag)
     measure.finish(stepper(layer, bag[:1, : 2 * CHUNK + 1], case["kind"])())
     run = stepper(layer, bag, case["kind"])
-    held = forget_the_peak()
-    measure.finish(run())
-    taken = peak() - held
-    start = clock()
-    measure.finish(run())
-    return {"bytes": taken, "seconds": clock() - start}
+    taken = taken_by(run)
+    return {"bytes": taken, "seconds": measure.seconds(run, 1 if device() == "cpu" else 10)}
 
 
 def cases() -> list[dict[str, Any]]:

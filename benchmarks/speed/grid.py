@@ -110,17 +110,23 @@ def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> di
     left_out, made, runs = {}, {}, {}
     for name, variant in chosen.items():
         reason = reason_to_leave_out(variant, setting)
-        if reason is None:
-            try:
-                of = made.get(variant.of)
-                made[name] = built(name, setting.dim, setting.heads, setting.precision, of)
-                runs[name] = measure.runner(made[name], x, mask, setting.mode, setting.gradient)
-                measure.finish(runs[name]())
-            except Exception as error:  # A peer's refusal is a result.
-                reason = f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"
-                runs.pop(name, None)
         if reason is not None:
             left_out[name] = reason
+            continue
+        try:
+            of = made.get(variant.of)
+            made[name] = built(name, setting.dim, setting.heads, setting.precision, of)
+        except Exception as error:  # A peer's refusal is a result.
+            left_out[name] = _refusal(error)
+    given = (x, mask, setting.mode, setting.gradient)
+    for name, run in measure.runners({name: (made[name], *given) for name in made}).items():
+        try:
+            if isinstance(run, Exception):
+                raise run
+            measure.finish(run())
+            runs[name] = run
+        except Exception as error:
+            left_out[name] = _refusal(error)
     costs = measure.in_turns(runs, rounds)
     layers = [name for name in costs if name in LAYERS]
     others = [name for name in costs if name not in LAYERS]
@@ -143,6 +149,10 @@ def measured(setting: Setting, rounds: int, only: list[str] | None = None) -> di
             for layer in layers
         },
     }
+
+
+def _refusal(error: Exception) -> str:
+    return f"{type(error).__name__}: {str(error).splitlines()[0][:100]}"
 
 
 def products(setting: Setting) -> dict[str, int]:

@@ -1,9 +1,9 @@
 """How time and peak memory grow with the length, the batch, the heads and the width of the inputs.
 
-All sizes of a layer take turns in one process; each peak (PyTorch alone) is that of a process of
-its own. An
-exponent is the slope of a line through the logarithms: 1 is in proportion, 2 by the square. A copy
-of the inputs takes its turn too: what a layer reads and writes at least costs a share of that.
+All sizes of a layer take turns in one process; on a CPU each peak (PyTorch alone) is that of a
+process of its own. An exponent is the slope of a line through the logarithms: 1 is in proportion, 2
+by the square. A copy of the inputs takes its turn too: what a layer reads and writes at least costs
+a share of that.
 `python -m benchmarks.speed --growth` writes the file of the backend.
 """
 
@@ -13,6 +13,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from benchmarks import devices
 from benchmarks.speed import grid, measure, memory
 
 AXES = ("time", "batch", "heads", "dim")
@@ -85,25 +86,30 @@ def measured(name: str, rounds: int) -> dict[str, Any]:
         (each, sizes) for each, (sizes, names) in FAMILIES.items() if name in names
     )
     base, mode = dict(zip(AXES, least, strict=True)), measure.MODES[keras.backend.backend()][0]
+    on_gpu = devices.device() != "cpu"
+    base["batch"] *= grid.ON_GPU if on_gpu else 1
     axes = [axis for axis in AXES if axis != "heads" or name in WITH_HEADS]
     wanted = [base | {axis: factor * base[axis]} for axis in axes for factor in FACTORS]
     sizes = list({tuple(each.values()): each for each in wanted}.values())
-    runs, many = {}, base | {"batch": FACTORS[-1] * base["batch"]}
+    given, many = {}, base | {"batch": FACTORS[-1] * base["batch"]}
     for number, each in enumerate(sizes):
         layer = grid.built(name, each["dim"], each["heads"], "float32")
         inputs, mask = grid.inputs_of(each["batch"], each["time"], each["dim"])
-        runs[str(number)] = measure.runner(layer, inputs, mask, mode, True)
+        given[str(number)] = (layer, inputs, mask, mode, True)
         if each == many:
             words = keras.ops.convert_to_tensor(inputs)
-            runs["copy"] = lambda words=words: words + 1.0
-            runs["prediction"] = measure.runner(layer, inputs, mask, mode, False)
-            output = math.prod(runs["prediction"]().shape) / inputs.size
+            given["prediction"] = (layer, inputs, mask, mode, False)
+    runs: dict[str, Any] = measure.runners(given)
+    runs["copy"] = lambda: words + 1.0
+    output = math.prod(runs["prediction"]().shape) / math.prod(words.shape)
     costs = {run: np.array(values) for run, values in measure.in_turns(runs, rounds).items()}
     points = []
     for number, each in enumerate(sizes):
         points.append(each | {"cost": grid.spread(costs[str(number)])})
-        # On the others a compiler's or a graph's memory is part of peaks as small as these.
-        if keras.backend.backend() == "torch":
+        # On a CPU the memory of JAX's compiler or TensorFlow's graph is part of peaks this small.
+        if on_gpu:
+            points[-1]["bytes"] = memory.taken_by(runs[str(number)])
+        elif keras.backend.backend() == "torch":
             shape = (each[axis] for axis in ("time", "dim", "heads", "batch"))
             points[-1] |= memory.peak_memory(name, *shape)
     exponents = {}
@@ -127,5 +133,5 @@ def measured(name: str, rounds: int) -> dict[str, Any]:
         # writes their gradients. A prediction reads the inputs and writes the outputs.
         "training": grid.spread(training / copied),
         "prediction": grid.spread(2 / (1 + output) * costs["prediction"] / copied),
-        "copy": many | {"cost": grid.spread(copied)},
+        "copy": many | {"cost": grid.spread(copied), "seconds": measure.seconds(runs["copy"])},
     }

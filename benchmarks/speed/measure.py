@@ -1,6 +1,8 @@
 """Times functions in turns, in process time relative to a matrix product of the same round."""
 
+import functools
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import keras
@@ -65,7 +67,7 @@ def _jax(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
     if mode == "compiled":
         # Compiled here: what the compiler takes is none of a run's time and memory.
         function = jax.jit(function).lower(weights, inputs, mask).compile()
-    return lambda: function(weights, inputs, mask)
+    return functools.partial(function, weights, inputs, mask)
 
 
 def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
@@ -118,6 +120,13 @@ def _tensorflow(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -
     return lambda: function(inputs, mask)
 
 
+def runners(wanted: dict[str, tuple[Any, ...]]) -> dict[str, Run | Exception]:
+    """`runner` of each of these arguments, or its error; JAX compiles several at a time."""
+    with ThreadPoolExecutor() as pool:
+        waiting = {name: pool.submit(runner, *arguments) for name, arguments in wanted.items()}
+    return {name: each.exception() or each.result() for name, each in waiting.items()}
+
+
 def in_turns(runs: dict[str, Run], rounds: int, least: float = 0.02) -> dict[str, list[float]]:
     """Costs of each run in each round, in products of two matrices of `UNIT` columns."""
     square = keras.ops.convert_to_tensor(
@@ -141,6 +150,15 @@ def in_turns(runs: dict[str, Run], rounds: int, least: float = 0.02) -> dict[str
     # One unit for all rounds: a unit a round would add its own noise to every figure.
     unit = float(np.median(seconds.pop("")))
     return {name: [value / unit for value in values] for name, values in seconds.items()}
+
+
+def seconds(run: Run, repeats: int = 50) -> float:
+    """Seconds of one of many runs in a row, between which a GPU does not wait."""
+    start = clock()
+    for _ in range(repeats):
+        value = run()
+    finish(value)
+    return (clock() - start) / repeats
 
 
 def machine_rates() -> dict[str, float]:

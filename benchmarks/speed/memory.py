@@ -1,7 +1,8 @@
-"""Peak memory of one variant in a process that runs nothing else.
+"""Peak memory of one variant: on a CPU in a process that runs nothing else.
 
 What the process holds with the inputs, after a run on a short text, is taken off. On a CPU Linux
-alone tells the peak; on a GPU the backends tell that of the memory they gave out.
+alone tells the peak. On a GPU PyTorch and TensorFlow tell that of the memory they gave out, and
+JAX's compiler tells how much memory its program takes.
 """
 
 import ctypes
@@ -20,7 +21,17 @@ from benchmarks.speed import measure
 from benchmarks.speed.grid import built, inputs_of
 
 
-def forget_the_peak() -> int:
+def taken_by(run: measure.Run) -> int:
+    """Bytes that a run takes at a time, beside what is held before it."""
+    if device() != "cpu" and keras.backend.backend() == "jax":
+        sizes = run.func.memory_analysis()  # type: ignore[attr-defined]
+        return int(sizes.temp_size_in_bytes + sizes.output_size_in_bytes)
+    held = _forget_the_peak()
+    measure.finish(run())
+    return _peak() - held
+
+
+def _forget_the_peak() -> int:
     """Bytes held now; the peak so far, of drawing the inputs say, counts no more."""
     if device() == "cpu":
         # What was freed goes back to the system, or a run could take it unseen.
@@ -32,14 +43,13 @@ def forget_the_peak() -> int:
 
         torch.cuda.reset_peak_memory_stats()
         return int(torch.cuda.memory_allocated())
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
+    import tensorflow as tf
 
-        tf.config.experimental.reset_memory_stats("GPU:0")
-    return _given_out("bytes_in_use", "current")
+    tf.config.experimental.reset_memory_stats("GPU:0")
+    return int(tf.config.experimental.get_memory_info("GPU:0")["current"])
 
 
-def peak() -> int:
+def _peak() -> int:
     """The most bytes that were held at a time."""
     if device() == "cpu":
         return status("VmHWM")
@@ -47,23 +57,18 @@ def peak() -> int:
         import torch
 
         return int(torch.cuda.max_memory_allocated())
-    return _given_out("peak_bytes_in_use", "peak")
+    import tensorflow as tf
 
-
-def _given_out(on_jax: str, on_tensorflow: str) -> int:
-    """What a backend tells of its memory. JAX's peak is that of the process, which is fresh."""
-    if keras.backend.backend() == "tensorflow":
-        import tensorflow as tf
-
-        return int(tf.config.experimental.get_memory_info("GPU:0")[on_tensorflow])
-    import jax
-
-    counts: dict[str, Any] = jax.devices()[0].memory_stats() or {}
-    return int(counts[on_jax])
+    return int(tf.config.experimental.get_memory_info("GPU:0")["peak"])
 
 
 def apart(function: Callable[..., Any], *arguments: Any) -> Any:
-    """What a function gives in a process that has imported, and done nothing else."""
+    """What a function gives in a process that has imported, and done nothing else.
+
+    A GPU's memory is told run by run, so that no process has to start for each.
+    """
+    if device() != "cpu":
+        return function(*arguments)
     context = multiprocessing.get_context("forkserver")
     context.set_forkserver_preload([function.__module__])
     with ProcessPoolExecutor(1, context) as pool:
@@ -90,7 +95,4 @@ def taken(name: str, time: int, dim: int, heads: int, batch: int, gradient: bool
     # Not on the inputs themselves: TensorFlow and JAX keep memory of one run for the next.
     measure.finish(measure.runner(layer, *inputs_of(1, 16, dim), mode, gradient)())
     inputs = [keras.ops.convert_to_tensor(x) for x in inputs_of(batch, time, dim)]
-    run = measure.runner(layer, *inputs, mode, gradient)
-    held = forget_the_peak()
-    measure.finish(run())
-    return peak() - held
+    return taken_by(measure.runner(layer, *inputs, mode, gradient))
