@@ -62,7 +62,8 @@ def claims_html(found):
 
     ticks = sorted({first, 0, last})
     axis = "".join(f'<text x="{at(x)}" y="14">{signed(x, 0) if x else 0}</text>' for x in ticks)
-    names = "<td>ours, 95 % interval</td><td>paper</td><td>verdict</td>"
+    apart = [not low <= paper <= high for _, paper, _, low, high in rows if paper is not None]
+    names = f"<td>ours, 95 % interval</td><td>{'paper' * bool(apart)}</td><td>verdict</td>"
     lines = [f"<tr><td></td>{drawn(axis)}{names}</tr>"]
     for words, of_claim in found.items():
         came = [row[0] for row in of_claim.values()]
@@ -84,15 +85,16 @@ def claims_html(found):
                 f"{signed(high)})</td><td>{theirs}</td><td>{VERDICTS[sign]}</td></tr>"
             )
     came = [row[0] for row in rows]
-    apart = [not low <= paper <= high for _, paper, _, low, high in rows if paper is not None]
     title = (
         f"{came.count(1)} of {len(rows)} intervals confirm a claim, {came.count(-1)} show the "
         f"other way, {came.count(0)} contain zero"
     )
-    legend = (
-        "Each point is our difference in points, and each bar is its 95 % interval. Each hollow "
-        f"circle is the paper's difference: {sum(apart)} of {len(apart)} lie outside our interval."
-    )
+    legend = "Each point is our difference in points, and each bar is its 95 % interval."
+    if apart:
+        legend += (
+            " Each hollow circle is the paper's difference: "
+            f"{sum(apart)} of {len(apart)} lie outside our interval."
+        )
     return (
         f'{STYLE}<figure class="claims"><figcaption><b>{title}</b>{legend}</figcaption>'
         f'<table class="intervals">{"".join(lines)}</table></figure>'
