@@ -78,7 +78,7 @@ def length_buckets(
 ) -> tuple[int, ...]:
     """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every row is padded to the smallest boundary that is not below its length. With the same number
+    Every row is padded to the smallest boundary that is at least its length. With the same number
     of boundaries and the same rounding, no other boundaries give less padding.
 
     Args:
@@ -272,8 +272,8 @@ class SequenceBatches(Batches):
 
     A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`. Examples are
     the words of a text, the instances of a bag and the frames of a recording. A batch is padded to
-    the smallest boundary that is not below the length of its rows. No row is cut, and no array
-    holds all rows. Batches have few shapes, so a model is compiled for few shapes.
+    the smallest boundary that is at least the length of its rows. No row is cut, and no array holds
+    all rows. Batches have few shapes, so a model is compiled for few shapes.
 
     Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
     new batches in a new order. The same seed gives the same batches. With `shuffle=False` rows keep
@@ -294,11 +294,11 @@ class SequenceBatches(Batches):
         batch_size: Number of rows in a batch.
         boundaries: Increasing lengths to pad to. The last boundary is at least the length of the
             longest row. `None` takes the boundaries of `length_buckets`.
-        mask: How the model gets the mask `(batch, time)`, True = a step of the row. `None` gives no
-            mask, for models that mask id 0 themselves. `True` gives the pair `(padded, mask)`. If
-            `rows` is a dictionary, `mask` may be a name or a dictionary. A name adds the mask of
-            the longest input under this name. A dictionary `{input: name}` adds a mask for each of
-            these inputs.
+        mask: How the model gets the mask `(batch, time)`, in which True is a step of the row.
+            `None` gives no mask, for models that mask id 0 themselves. `True` gives the pair
+            `(padded, mask)`. If `rows` is a dictionary, `mask` may be a name or a dictionary. A
+            name adds the mask of the longest input under this name. A dictionary `{input: name}`
+            adds a mask for each of these inputs.
         fixed: Names of the inputs that are not sequences. These inputs are arrays `(N, ...)` and
             are not padded.
         shuffle: Whether each epoch has new batches of rows of similar length.

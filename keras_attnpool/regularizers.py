@@ -250,7 +250,7 @@ class HeadDistance(HeadRegularizer):
         return self._hinge(self._distances(heads))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Computes the mean penalty of the examples that count, or that of their mean distance."""
+        """Computes the mean penalty of the examples that count, or of their mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
         heads = _flatten_features(heads, self)

@@ -67,7 +67,7 @@ def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
 
 @contextmanager
 def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[None]:
-    """Inside the context, replaces each layer's `call` by a function that gets this `call`."""
+    """Inside the context, replaces each layer's `call` by a function that receives the original."""
     for layer, function in functions:
         # `object.__setattr__` is used because Keras would search the function for variables.
         object.__setattr__(layer, "call", partial(function, layer.call))
@@ -79,7 +79,7 @@ def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[N
 
 
 def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
-    """Returns the paths that a path, a name or a layer stands for. Paths are tried before names."""
+    """Returns the paths of the layers that fit a path, name or layer. Paths come before names."""
     if not isinstance(layer, str):
         return [path for path, each in layers.items() if each is layer]
     return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]

@@ -234,7 +234,7 @@ def _layers(model: Any) -> list[Any]:
 
 
 def looks_like_masks(rows: Iterable[Sequence[Array]]) -> bool:
-    """Whether each row's first input is one block of ones, as long as a float input.
+    """Whether the first input of each row looks like the mask of an input of floats.
 
     Args:
         rows: The inputs of each row, without a batch axis.

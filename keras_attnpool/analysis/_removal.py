@@ -119,7 +119,7 @@ class Removal:
 
 
 def checked_shares(shares: Sequence[float], owner: str, name: str, least: int) -> Float64s:
-    """Checks that at least `least` shares are given and increase within [0, 1]."""
+    """Checks that there are at least `least` shares, and that they increase within [0, 1]."""
     values = np.asarray(shares, np.float64)
     within = values.ndim == 1 and len(values) >= least and values[0] >= 0 and values[-1] <= 1
     if not within or not (np.diff(values) > 0).all():

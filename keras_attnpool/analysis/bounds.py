@@ -67,8 +67,9 @@ def normalized_aopc(
     the search, this AOPC becomes the bound. So every value lies in [0, 1].
 
     Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
-    beams, these are 2,000 predictions. Each of the two orders by weight takes n more predictions.
-    `beam_size=None` tries all `2 ** n` sets. This is exact, and possible for up to 12 tokens.
+    beams, this is about 2,000 predictions. Each of the two orders by weight takes n more
+    predictions. `beam_size=None` tries all `2 ** n` sets. This search is exact, and possible for up
+    to 12 tokens.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -85,9 +86,9 @@ def normalized_aopc(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
-            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed that orders tokens with equal weights.
+        seed: Seed of the order of tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. The search fills large batches, so 256 is quicker.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.

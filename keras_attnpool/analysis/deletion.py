@@ -78,7 +78,7 @@ def deletion_curve(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
-            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
         num_random: Number of random orders. The control is the mean over these orders.
         seed: Seed of the random orders.
@@ -143,8 +143,8 @@ def plot_deletion_curve(
         curve: The result of `deletion_curve`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         name: Name of the removed steps, for the legend.
-        control: Whether the random control is drawn. If several curves share the Axes, draw it
-            once.
+        control: Whether the random control is drawn. If several curves share the Axes, draw the
+            control only once.
         title: The title.
 
     Returns:

@@ -80,9 +80,9 @@ def faithfulness(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
-            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed that orders tokens with equal weights.
+        seed: Seed of the order of tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
@@ -150,9 +150,9 @@ def leave_one_out(
     value speaks for the class. The method needs predictions and no gradients. Papers often compare
     attention with it.
 
-    An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows is
-    one block of ones and another input has floats for the same steps. `batch_independence` uses the
-    same rule.
+    An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows has
+    all ones on one side and another input has floats for the same steps. `batch_independence` uses
+    the same rule.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
@@ -165,7 +165,7 @@ def leave_one_out(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
-            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.

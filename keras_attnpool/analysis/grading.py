@@ -53,8 +53,8 @@ def grade_attributions(
 ) -> ScoreTable:
     """Grades attributions of a model's predictions in one table.
 
-    The table has a row for each attribution. The row "uniform" has equal weights in random order;
-    its values are the floor of every measure. "up" and "down" tell which direction is better:
+    The table has a row for each attribution. The row "uniform" has equal weights in random order:
+    an attribution should be better than this row. "up" and "down" tell which direction is better:
 
     | column | meaning |
     |---|---|
@@ -67,9 +67,9 @@ def grade_attributions(
 
     Use any column to compare attributions of one model. Use only the normalised columns to compare
     models. A polarity violation is a text whose token of largest absolute weight has the wrong
-    sign: without this token, the probability changes against the sign, by more than 1e-6. Attention
-    weights are never negative. So a violation of attention is a token whose removal raises the
-    probability.
+    sign. For example, the weight is positive, but the probability rises without the token, by more
+    than 1e-6. Attention weights are never negative. So a violation of attention is a token whose
+    removal raises the probability.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -97,9 +97,9 @@ def grade_attributions(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
-            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed that orders tokens with equal weights.
+        seed: Seed of the order of tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.

@@ -101,9 +101,9 @@ def batch_independence(
     `Masking` layer, or with zeros if the model has no such layer. Floats of one length are not
     padded if the model has neither a `Masking` layer nor a mask among its inputs; the result says
     so. Padding follows the rows, or precedes them if `rows` are padded in front. An input is a mask
-    if it holds booleans or has "mask" in its name. An input is also a mask if each of its rows is
-    one block of ones, and another input has floats for the same steps. A strided mask has fewer
-    steps than its input; the rows show how many.
+    if it holds booleans or has "mask" in its name. An input is also a mask if each of its rows has
+    all ones on one side, and another input has floats for the same steps. A strided mask has fewer
+    steps than its input; the rows show how many steps it has.
 
     Args:
         model: Any Keras model.
@@ -359,7 +359,7 @@ class _Rows:
         return self.padded([row])
 
     def padded(self, rows: Sequence[int], extra: int = 0) -> list[Array]:
-        """Pads rows to some steps more than the longest row has. Returns the batch."""
+        """Pads rows to a few steps more than the longest row. Returns the batch."""
         batch = []
         for j, value in enumerate(self._values):
             sizes = np.max([self.rows[row][j].shape for row in rows], axis=0, initial=0).astype(int)

@@ -15,7 +15,7 @@ class RationaleScore(NamedTuple):
 
     Attributes:
         mean: Mean over the scored texts.
-        uniform: The mean that uniform weights have, to compare `mean` with.
+        uniform: The mean of uniform weights. Compare `mean` with it.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
         num_left_out: Number of texts that were left out, because they have no rationale tokens or
@@ -222,7 +222,7 @@ def rationale_iou_f1(
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The smallest intersection over union of spans that match.
-        seed: Seed that orders tokens with equal weights.
+        seed: Seed of the order of tokens with equal weights.
 
     Returns:
         `RationaleScore`. Its `mean` is ERASER's macro F1: the F1 of the mean precision and the mean

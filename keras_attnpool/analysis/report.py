@@ -81,13 +81,13 @@ def attention_report(
     | `random encoder` | the variables of all earlier layers are shuffled | as above |
     | `random both` | both are shuffled | as above |
 
-    If other weights give the same classes, they explain the same prediction in another way. The
-    columns compare each test with the unchanged attention. `tau` is Kendall's tau. `overlap` adds
-    up the smaller of each token's two weights. `same class` is the share of texts whose predicted
-    class stays. `change` is half the sum of the probabilities' absolute changes. `labels` add the
-    columns `accuracy` and `guided accuracy`. `guided accuracy` is the held-out accuracy of a small
-    model that averages word vectors by these frozen weights. If it is higher than with uniform
-    weights, another model can use the weights.
+    If other weights give the same classes, these weights explain the same prediction in another
+    way. The columns compare each test with the unchanged attention. `tau` is Kendall's tau.
+    `overlap` adds up the smaller of each token's two weights. `same class` is the share of texts
+    whose predicted class stays the same. `change` is half the sum of the probabilities' absolute
+    changes. `labels` add the columns `accuracy` and `guided accuracy`. `guided accuracy` is the
+    held-out accuracy of a small model that averages word vectors by these frozen weights. If it is
+    higher than with uniform weights, another model can use the weights.
 
     Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
     layers, rows with replaced weights have no predictions. A test has no row if there are no
@@ -118,7 +118,7 @@ def attention_report(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
-            a vector, or an id, such as that of the unknown token. `"masked"` masks the step
+            a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
         rationales: `None`, or one array per text, of booleans or of 0 and 1. True means that the
             token belongs to the rationale. An array has one value per token, or one per step of the
@@ -128,7 +128,7 @@ def attention_report(
         path: Path of an HTML page to write. The page has tables and heat maps, and pictures if the
             extra `plots` is installed. The page loads nothing.
         title: The page's title.
-        seed: Seed that shuffles, and that orders equal weights.
+        seed: Seed of the shuffles, and of the order of equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.

@@ -34,7 +34,7 @@ class LayerArguments(LayerWeights):
         keepdims: Whether to keep the time axis with size 1.
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.

@@ -36,7 +36,7 @@ class AttentionPooling(AttentionPoolingBase):
             kept step gives zeros with every activation.
         gated: Whether the hidden layer is multiplied by a learned gate. It needs `hidden_dim`.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.

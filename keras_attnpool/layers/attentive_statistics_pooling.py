@@ -43,7 +43,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         activation: Activation of the hidden layer.
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         epsilon: The smallest variance, a number > 0. In `sigma` and `s`, smaller variances are set
             to `epsilon` and get no gradient.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a

@@ -113,8 +113,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     - The names of the attention between blocks begin with `inter/`, see `DirectionalSelfAttention`.
 
     Difference: the released code computes the block length from the padded length of a batch, and
-    its blocks attend to blocks of padding. So its result depends on the padding. The result of this
-    layer does not depend on it.
+    its blocks attend to blocks of padding. So its result depends on the padding, and the result of
+    this layer does not depend on it.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient

@@ -39,7 +39,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         activation: Activation of K and V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.

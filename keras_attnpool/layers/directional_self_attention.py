@@ -98,7 +98,7 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Difference: here a padded step, and a step that has no step to attend to, have weights of
     exactly 0. The released code lowers all scores of such a step by a large constant, so its
-    softmax is uniform. Then it multiplies the result by 0.
+    softmax is uniform. Then the code multiplies the result by 0.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

@@ -38,15 +38,16 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`. The
       arrays `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their
       features `(rows, words, dim)`. Short sentences are in narrow arrays, and long sentences are in
-      wide arrays. This saves most of the padding on every backend. The array `"documents"` `(batch,
-      sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows of all
-      arrays are numbered together, from 1.
+      wide arrays. So most of the padding is saved on every backend. The array `"documents"`
+      `(batch, sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows
+      of all arrays are numbered together, from 1.
 
     Masking: the integer id 0 is padding. If the words have a mask, from previous layers or from
         `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and
         zero gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the
         sentences with a kept word. If the encoder has several outputs, the first output has this
-        mask. If the outputs are a dictionary, this is the output whose name comes first.
+        mask. In a dictionary of outputs, the first output is the output whose name comes first in
+        alphabetical order.
 
     Args:
         encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,

@@ -62,7 +62,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
             network (PMA). `False` needs `feedforward_dim`.
         activation: Activation of the feedforward network's hidden layer.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         flatten: Whether the output is `(batch, num_queries * dim)`. Otherwise it is `(batch,
             num_queries, dim)`. With `output_projection=False`, `num_heads * key_dim` replaces
             `dim`.

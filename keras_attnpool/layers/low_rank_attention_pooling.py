@@ -50,7 +50,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
             dim)`.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).

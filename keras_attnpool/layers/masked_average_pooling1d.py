@@ -23,8 +23,8 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     mask.
 
     Args:
-        position_weighted: Whether the n-th kept step has the weight n. This suits decoders, because
-            their later states have read more tokens.
+        position_weighted: Whether the n-th kept step has the weight n. These weights suit decoders,
+            because their later states have read more tokens.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

@@ -33,7 +33,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         hidden_dim: Size of the hidden layer. `None` is `dim`, as in the papers.
         activation: Activation of the hidden layer.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.

@@ -33,7 +33,7 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         activation: Activation of the hidden layer.
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
-            `"entmax15"`. The last two can give weights of exactly 0.
+            `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
             dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a

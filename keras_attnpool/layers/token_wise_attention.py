@@ -54,8 +54,8 @@ class TokenWiseAttention(AttentionBase):
     Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
         network reads 0 at padded steps, and their weight is exactly 0. A row without a kept step
         gives zeros. The side of the padding does not change the result. In pointwise mode the
-        length of the padding does not change it either. A pooled output has no mask. Weighted
-        steps carry the mask of the inputs.
+        length of the padding does not change the result either. A pooled output has no mask.
+        Weighted steps carry the mask of the inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.

@@ -113,7 +113,7 @@ def both_directions(part: Part, before: bool) -> bool:
 
 
 def final_states(pooling: LayerLike) -> dict[str, Any]:
-    """Returns the argument for "last" to take both final states, unless the config sets it."""
+    """Returns the argument that makes "last" take both final states, unless the config sets it."""
     if names.is_made(pooling):
         return {}
     make, config = names.resolve(pooling, POOLINGS)

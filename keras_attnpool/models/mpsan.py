@@ -67,8 +67,8 @@ def MPSAN(
     - table 5: `fusion=None` takes the mean of the attentions. `positions=()` leaves out the
       attentions and the fusion. `positions=()` with `pooling="mean"` has no attention at all.
 
-    The released code differs from the paper. Its scores are those of `score_activation="tanh",
-    rescale_scores=True`, and its windows are `faraway_1` and `faraway_2`.
+    The released code differs from the paper. To follow the code, set
+    `score_activation="tanh", rescale_scores=True`, and use the windows `faraway_1` and `faraway_2`.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

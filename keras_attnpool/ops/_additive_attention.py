@@ -45,7 +45,8 @@ def additive_attention(
             scores.
         return_attention_scores: Whether to return the weights.
         bounded: Whether all scores lie in [-10, 10]. Without a penalty, the softmax then needs no
-            shift by the maximum. This saves time if there is one score per feature.
+            shift by the maximum. Without the shift the softmax is faster if there is one score per
+            feature.
         zero_padding: Whether the output at padded steps is 0 even without returned weights.
             Otherwise it is any finite number.
 

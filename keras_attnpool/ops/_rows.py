@@ -15,8 +15,9 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
     """Returns the indices of the rows that a mask `(rows,)` keeps, if the mask can be read.
 
     An eager call may then compute only these rows. The shapes of a compiled function cannot depend
-    on the kept rows. JAX compiles every new shape even in an eager call. This takes more time than
-    the additional rows. So the result is `None` on JAX and in a compiled or traced function.
+    on the kept rows. JAX compiles every new shape even in an eager call. Compilation takes more
+    time than the additional rows. So the result is `None` on JAX and in a compiled or traced
+    function.
     """
     values = None if keras.config.backend() == "jax" else values_at_hand(keep)
     return None if values is None else np.flatnonzero(values)

@@ -149,7 +149,7 @@ def chunked_softmax_pooling(
         return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
     def cotangents(gradients: Sequence[Tensor], results: Sequence[Tensor], *scored: Tensor) -> Any:
-        """Computes the gradients of a chunk's values and logits from those of the results."""
+        """Computes the gradients of a chunk's values and logits from the results' gradients."""
         (mean, *variances, shift, total), (values, logits) = results, scored
         exps = exp(logits - ops.expand_dims(shift, 1))
         slopes = gradients[0] / total

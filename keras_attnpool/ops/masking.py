@@ -315,8 +315,8 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes `masked_softmax`, but with equal weights in rows without a kept entry.
 
-    This is enough for a sum of values that are zero at padding. A row without a kept entry still
-    gives 0, with a gradient of 0.
+    These weights are enough for a sum of values that are zero at padding. A row without a kept
+    entry still gives 0, with a gradient of 0.
     """
     logits = at_least_float32(logits)
     if mask is not None:

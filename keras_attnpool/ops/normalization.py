@@ -44,10 +44,10 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Computes the layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
-    On PyTorch, `keras.ops.layer_normalization` is one operation. On TensorFlow it turns float64
-    into float32, and its second derivatives are wrong, because its variance treats the mean as a
-    constant. PyTorch cannot convert this operation to ONNX for unknown sizes, so a trace gets the
-    equation.
+    On PyTorch, `keras.ops.layer_normalization` is one operation. On TensorFlow this function turns
+    float64 into float32. Its second derivatives are wrong there, because its variance treats the
+    mean as a constant. PyTorch cannot convert this operation to ONNX for unknown sizes, so a trace
+    gets the equation.
 
     Args:
         x: Float tensor `(..., dim)`.

@@ -149,9 +149,9 @@ class Relation:
 
     Every mask allows an interval of offsets, which may leave out the offset 0. So a sum of masks
     also allows such an interval. The cost of distance is finite and is subtracted from the scores
-    before the softmax. In exact arithmetic, multiplying the exponentials by `exp(-distance)` is
-    equal. But in float32 this factor is 0 beyond 103 steps, even if all nearer steps are padded and
-    farther steps should share the weight.
+    before the softmax. In exact arithmetic, a product of the exponentials and `exp(-distance)`
+    gives the same weights. But in float32 this factor is 0 beyond 103 steps, even if all nearer
+    steps are padded and farther steps should share the weight.
     """
 
     lowest: int | None = None

@@ -33,8 +33,8 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         name: Name of the network's files.
         options: The options of `train`.
         resume: Whether training continues from the files on disk.
-        begin: A function that is called before anything is written. It may replace an older run.
-            Only the network whose best epoch becomes the run's model has `begin`.
+        begin: A function that is called before anything is written. The function may replace an
+            older run. Only the network whose best epoch becomes the run's model has `begin`.
     """
 
     def __init__(

@@ -312,7 +312,7 @@ def scores(test: datasets.LabeledTexts, predicted: npt.NDArray[Any]) -> dict[str
 
 
 def columns(balanced: bool) -> tuple[str, ...]:
-    """Returns the columns of the table of results. Balanced accuracy is a column if it decides."""
+    """Returns the columns of the table of results. `balanced` adds balanced accuracy."""
     shown = ("accuracy", "balanced", "macro-F1", "balanced, beside the model (95 %)")
     return (*shown, *COLUMNS[3:]) if balanced else COLUMNS
 

@@ -148,7 +148,7 @@ class Words:
 
 
 class Features:
-    """The states of a frozen language model. They are computed once and stored on disk.
+    """The states of a frozen language model. The states are computed once and stored on disk.
 
     Args:
         language_model: The language model with its tokenizer.

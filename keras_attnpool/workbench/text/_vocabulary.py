@@ -77,7 +77,7 @@ def padded(rows: Sequence[Any], length: int, *inner: int) -> Int32s:
 
 
 class Vocabulary:
-    """Base class of the tokenizers. It saves vocabulary and options in one JSON file.
+    """Base class of the tokenizers. The class saves vocabulary and options in one JSON file.
 
     Args:
         vocabulary: Distinct non-empty strings, whose indices are the ids. The first two strings are

@@ -249,9 +249,9 @@ class LanguageModel:
         the results only by rounding errors.
 
         With `cache`, the result is written to a folder in `cache`. Later calls read it as an array
-        on disk. The folder's name is a hash. It covers the texts in order, the tokenizer and its
-        options, the backbone's architecture and weights, `sequence_length` and `dtype`. The hash
-        takes about a second per gigabyte of weights. A later run never reads the folder of an
+        on disk. The folder's name is a hash. The hash covers the texts in order, the tokenizer and
+        its options, the backbone's architecture and weights, `sequence_length` and `dtype`. The
+        hash takes about a second per gigabyte of weights. A later run never reads the folder of an
         interrupted run. With `cache`, memory holds only the states of one batch. Without `cache`,
         memory holds the whole result.
 
