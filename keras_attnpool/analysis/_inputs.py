@@ -15,7 +15,7 @@ from keras_attnpool.types import Array, Bools, Float64s
 class Inputs:
     """Holds the inputs of a model as arrays, and a mask of the steps that count.
 
-    The steps are those of the first input that is not a mask: words `(rows, time)`, or instances,
+    The first input that is not a mask determines the steps: words `(rows, time)`, or instances,
     frames or patches `(rows, time, dim)`. The mask is `mask`, or one of the model's inputs, or it
     follows from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
     if the model's `Masking` layer keeps it. Otherwise all steps count.

@@ -13,7 +13,7 @@ from keras_attnpool.analysis._graph import layers_by_path
 def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any], list[Any]]:
     """Returns the weights of the layer at `path`, and the weights of all earlier layers.
 
-    The order is that of the graph. Models that contain the layer do not count as earlier layers.
+    The order follows the graph. Models that contain the layer do not count as earlier layers.
     """
     layers = layers_by_path(model, owner)
     before = list(layers)[: list(layers).index(path)]

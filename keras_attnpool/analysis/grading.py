@@ -76,10 +76,11 @@ def grade_attributions(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
-            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
-            gets a mask if the model takes a mask. The steps are those of the first input.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes a mask. The first input determines the
+            steps.
         attributions: One attribution, or a dict from names to attributions. An attribution has one
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an

@@ -47,7 +47,7 @@ def heatmap_html(
     wrap. The pointer on a word shows the word's weight. Names are always shown as text, never as
     HTML. Control and direction-changing characters appear as code points. Right-to-left scripts
     keep their direction. The mean of several heads comes first, unless there are `row_names`.
-    Negative weights, such as those of saliency, have a second colour.
+    Negative weights, such as saliency, have a second colour.
 
     Args:
         names: The name of each of the `time` steps: words, file names, seconds.

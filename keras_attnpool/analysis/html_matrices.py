@@ -17,9 +17,9 @@ def matrices_html(
 ) -> str:
     """Draws matrices with their numbers in coloured cells, as a piece of HTML.
 
-    Use it for matrices that are small enough to read, such as those of one sentence. The HTML loads
-    no script, no file and no font. The colours suit light and dark pages. On a narrow page the
-    matrices are stacked. Negative numbers have a second colour.
+    Use it for matrices that are small enough to read, such as the matrices of one sentence. The
+    HTML loads no script, no file and no font. The colours suit light and dark pages. On a narrow
+    page the matrices are stacked. Negative numbers have a second colour.
 
     Args:
         matrices: A dict from titles to pairs `(matrix, column_names)`: a float array `(rows,

@@ -98,10 +98,11 @@ def attention_report(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
-            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
-            gets a mask if the model takes a mask. The steps are those of the first input.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes a mask. The first input determines the
+            steps.
         labels: `None`, or integer array `(texts,)`. If labels are given, use texts that the model
             was not trained on.
         layer: The attention layer, its name or its path, see `attention_scores`. `layer` is

@@ -39,10 +39,11 @@ def gradient_saliency(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
-            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
-            gets a mask if the model takes a mask. The steps are those of the first input.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes a mask. The first input determines the
+            steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
@@ -102,10 +103,11 @@ def integrated_gradients(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
-            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
-            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
-            gets a mask if the model takes a mask. The steps are those of the first input.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
+            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
+            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
+            is padded, and gets a mask if the model takes a mask. The first input determines the
+            steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the

@@ -32,8 +32,9 @@ class FusionBase(AttentionBase):
     Not public.
 
     Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
-    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
-    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
+    the layer uses the mask of the first argument, or else the mask of the second argument. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Call arguments:
         mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step.

@@ -23,7 +23,7 @@ class AttentionPooling(AttentionPoolingBase):
 
     Without `hidden_dim`, `u_t = activation(x_t)`, and the context vector is the only weight. This
     is the attention of Zhou et al. if `output_activation="tanh"`. With `gated=True` the hidden
-    layer is that of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
+    layer has the form of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,

@@ -52,8 +52,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Args:
         units: Size of the output and of the hidden states.
         direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
-            `"backward"` allows later steps, and `None` allows all but the step itself. The same
-            holds for blocks. The paper uses these names.
+            `"backward"` allows later steps, and `None` allows all steps except the step itself. The
+            same holds for blocks. The paper uses these names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation in equations 1 and 6, and in the first part of equation 4.

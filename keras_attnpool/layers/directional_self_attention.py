@@ -39,7 +39,8 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     Args:
         units: Size of the output and of the hidden states.
         direction: Which steps a step attends to. `"forward"` allows earlier steps, `"backward"`
-            allows later steps, and `None` allows all but the step itself. DiSAN uses these names.
+            allows later steps, and `None` allows all steps except the step itself. DiSAN uses these
+            names.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
         dropout: Share of each kernel's input features that is dropped in training, in [0, 1).

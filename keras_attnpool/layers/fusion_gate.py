@@ -24,8 +24,9 @@ class FusionGate(FusionBase):
     The layer has all three biases, so that it can load published weights.
 
     Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
-    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
-    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
+    the layer uses the mask of the first argument, or else the mask of the second argument. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Args:
         dropout: Share of the gate's input features that is dropped in training, in [0, 1). The

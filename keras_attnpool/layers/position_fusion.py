@@ -26,8 +26,9 @@ class PositionFusion(FusionBase):
     whose attentions are zero still keeps its token.
 
     Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
-    the layer uses the mask of the first argument, or else the mask of the second. Padded steps are
-    exactly 0 in output and weights, whatever values they hold. The output has the same mask.
+    the layer uses the mask of the first argument, or else the mask of the second argument. Padded
+    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
+    mask.
 
     Args:
         dropout: Share of the tokens' features that is dropped in training before the weights are

@@ -17,8 +17,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     1. `A = softmax over time of W_s2 activation(W_s1 H^T)`, `(heads, time)`
     2. `M = A H`, `(heads, dim)`; the output joins the heads' vectors
 
-    With `gated=True` the hidden layer is that of Ilse et al., `activation(W_s1 H^T) *
-    sigmoid(W_g H^T)`.
+    With `gated=True` the hidden layer has the form of Ilse et al.,
+    `activation(W_s1 H^T) * sigmoid(W_g H^T)`.
 
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.

@@ -166,7 +166,8 @@ def encode_tokens(
 ) -> tuple[Any, Tensor, Tensor | None]:
     """Builds the symbolic inputs of a token encoder, its states, and their mask.
 
-    The arguments are those of the builders. The mask is `None` if the states have a Keras mask.
+    The arguments are the same as in the builders. The mask is `None` if the states have a Keras
+    mask.
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")

@@ -56,7 +56,8 @@ POSITIONS = (
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     """Calls a layer, with the mask if there is a mask and the layer reads it.
 
-    Layers of other packages get zeros at padding, and the mask under the name in their call.
+    Layers of other packages get zeros at padding. They get the mask by the name that their call
+    uses.
     """
     if not isinstance(part, keras.layers.Layer):
         return part(x, mask)

@@ -57,8 +57,8 @@ def TextClassifier(
     self-attentions with their fusion. `"directional"` and `"block"` have the self-attentions of
     DiSAN and Bi-BloSAN.
 
-    The poolings are those of `layers.get`, such as `"mean"`, `"max"`, `"attention"`, `"lama"` or
-    `"learned_query"`.
+    The names of poolings are listed in `layers.get`. Examples are `"mean"`, `"max"`, `"attention"`,
+    `"lama"` and `"learned_query"`.
 
     Every layer gets the mask, even if a layer before it loses the mask. For layers of other
     packages, the padded steps are set to 0 first. Short names may have hyphens instead of

@@ -13,7 +13,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Runs one command.
 
     Args:
-        argv: The arguments after the program's name; `None` takes those of the process.
+        argv: The arguments after the program's name; `None` takes the arguments of the process.
 
     Returns:
         The exit status: 0 without an error, 2 for a mistake of the user, 130 after Ctrl-C. One line

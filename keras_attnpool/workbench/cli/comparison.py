@@ -188,9 +188,9 @@ def mixed(
 ) -> tuple[float, float, float]:
     """Chooses three factors: of a network, of TF-IDF, and of the regression on mean states.
 
-    Factors are allowed if the validation accuracy is at least that of the network alone. The
-    function chooses the allowed factors with the smallest loss. The last two factors are 0 if the
-    network alone is best.
+    Factors are allowed if the validation accuracy is at least as high as with the network alone.
+    The function chooses the allowed factors with the smallest loss. The last two factors are 0 if
+    the network alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN

@@ -164,7 +164,7 @@ FILE_OPTIONS = (
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:
-    """Raises an error if options differ from those of the run."""
+    """Raises an error if options differ from the options of the run."""
     for name, value in given.items():
         own = getattr(options, name)
         if value != own:

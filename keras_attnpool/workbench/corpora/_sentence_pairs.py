@@ -419,9 +419,9 @@ def sentence_pairs(
 
     The corpus shows whether a model knows who does what, what is denied, and which word describes
     which noun. Both sentences describe a small scene in 4 to 16 tokens in lower case, joined by one
-    space. The classes, their order and the scale of relatedness are those of SICK. Labels,
-    relatedness and rationales are computed from the meanings of the two sentences, without noise.
-    In `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The
+    space. The classes, their order and the scale of relatedness are as in SICK. Labels, relatedness
+    and rationales are computed from the meanings of the two sentences, without noise. In
+    `rationales_a` and `rationales_b`, True marks the words that express a deciding slot. The
     datasheet (see corpora in the documentation of the API) describes the rules.
 
     Args:

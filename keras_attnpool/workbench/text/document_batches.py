@@ -31,9 +31,10 @@ class DocumentBatches(Batches):
     longest sentences first. A compiled model gets at most two shapes for each bucket: a full batch,
     and a smaller last batch.
 
-    With packing (`packed=K`), sentences without words are left out. The others are sorted by length
-    into K groups. Each group has its own width. Three groups need a quarter to a tenth of the
-    places that padding needs. The model must be built for the same K. The inputs are a dictionary:
+    With packing (`packed=K`), sentences without words are left out. The other sentences are sorted
+    by length into K groups. Each group has its own width. Three groups need a quarter to a tenth of
+    the places that padding needs. The model must be built for the same K. The inputs are a
+    dictionary:
 
     - `"sentences_0"`, ..., `"sentences_<K-1>"`: the ids of group k, an array `(N_k, W_k)` with one
       sentence per row.

@@ -146,8 +146,8 @@ class LanguageModel:
             preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
                 local folder, or `"minilm"`.
             sequence_length: Number of positions of an encoded text, including special tokens.
-            tokenizer_options: Arguments of the tokenizer that replace those of the preset, such as
-                `{"strip_accents": True}`.
+            tokenizer_options: Arguments of the tokenizer that replace arguments of the preset, such
+                as `{"strip_accents": True}`.
             layer: The layer, counted from 1, whose states are the features. `None` is the last
                 layer. The layers after `layer` are left out. The last layer fits the task that the
                 model has learned: `"minilm"` compares sentences. For another task, an earlier layer
