@@ -133,9 +133,9 @@ def length_buckets(
 class Batches(keras.utils.PyDataset):  # type: ignore[misc]
     """Base class of batches that may have a new order in every epoch.
 
-    A subclass defines `inputs_of(rows)`, which returns the inputs of a batch of these rows. It may
-    also define `arranged(random)`, which returns the rows of each batch, and `places_of(rows)`,
-    which returns the number of steps of a batch, including padding.
+    A subclass defines `inputs_of(rows)`, which returns the inputs of a batch of these rows. A
+    subclass may also define `arranged(random)`, which returns the rows of each batch, and
+    `places_of(rows)`, which returns the number of steps of a batch, including padding.
 
     Args:
         size: The number of rows.

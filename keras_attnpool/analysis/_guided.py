@@ -14,7 +14,7 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
     Ids become word vectors. The classifier applies a hidden layer to each step, adds up the steps
     with the given `weights`, and computes class scores. The classifier trains on a random half of
-    each class. Its epochs and initial values are fixed. The other half gives the accuracy. The
+    each class. The epochs and the initial values are fixed. The other half gives the accuracy. The
     classifier reads each step alone, so only the weights depend on the other steps.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")

@@ -22,7 +22,7 @@ class Reweighting:
     Args:
         model: A functional model.
         path: The path of the pooling layer.
-        layout: The layout of its scores, see `reduce_scores`.
+        layout: The layout of the layer's scores, see `reduce_scores`.
         inputs: Inputs of `model.predict`, as arrays.
         mask: Boolean array of the steps that the layer weighs: `(texts, time)`, or `(texts,
             sentences, words)` for a layer inside a `HierarchicalEncoder`.

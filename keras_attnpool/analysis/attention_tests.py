@@ -33,13 +33,13 @@ class AttentionTests:
 
     Args:
         model: A functional classifier.
-        inputs: Inputs of its `predict`, as arrays.
+        inputs: Inputs of the model's `predict`, as arrays.
         mask: Boolean array `(texts, steps)`. True means that the step counts. For a layer inside
             a `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
             its own weights, and measures are means over a text's sentences.
         path: The path of the layer.
         owner: The public function, for messages.
-        layout: The layout of its scores, see `reduce_scores`.
+        layout: The layout of the layer's scores, see `reduce_scores`.
         labels: `None`, or the class of every text.
         steps: With `labels`, the ids `(texts, steps)` or vectors `(texts, steps, dim)`.
         from_logits: Whether the model returns logits.

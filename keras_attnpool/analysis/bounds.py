@@ -20,7 +20,7 @@ class NormalizedAOPC(NamedTuple):
 
     Attributes:
         comprehensiveness: The normalised AOPC if tokens are removed from the largest weight to the
-            smallest. It is 0 at the lower bound and 1 at the upper bound. Large is good.
+            smallest. The value is 0 at the lower bound and 1 at the upper bound. Large is good.
         sufficiency: The normalised AOPC if tokens are removed from the smallest weight to the
             largest. Small is good.
         lower: The lowest AOPC of all tried orders of removal, including the two orders by weight.

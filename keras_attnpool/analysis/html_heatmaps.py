@@ -63,7 +63,7 @@ def heatmap_html(
             uniform weight, 1 / `time`.
 
     Returns:
-        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows the piece in a notebook.
 
     Raises:
         ValueError: If names, weights and sentences do not fit together, or if a number is not

@@ -17,9 +17,9 @@ def matrices_html(
 ) -> str:
     """Draws matrices with their numbers in coloured cells, as a piece of HTML.
 
-    Use it for matrices that are small enough to read, such as the matrices of one sentence. The
-    HTML loads no script, no file and no font. The colours suit light and dark pages. On a narrow
-    page the matrices are stacked. Negative numbers have a second colour.
+    Use this function for matrices that are small enough to read, such as the matrices of one
+    sentence. The HTML loads no script, no file and no font. The colours suit light and dark pages.
+    On a narrow page the matrices are stacked. Negative numbers have a second colour.
 
     Args:
         matrices: A dict from titles to pairs `(matrix, column_names)`: a float array `(rows,
@@ -30,7 +30,7 @@ def matrices_html(
             value of each matrix. Set `vmax` to compare matrices.
 
     Returns:
-        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows the piece in a notebook.
 
     Raises:
         ValueError: If a matrix and its names do not fit together, if a matrix contains NaN or

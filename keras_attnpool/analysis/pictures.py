@@ -51,7 +51,7 @@ def series_html(
         unit: Note beside the colour scale.
 
     Returns:
-        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows the piece in a notebook.
 
     Raises:
         ValueError: If the data do not fit together, or if a number is not finite.
@@ -130,7 +130,7 @@ def grid_html(
         unit: Note beside the colour scale.
 
     Returns:
-        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows the piece in a notebook.
 
     Raises:
         ValueError: If the data do not fit together, or if a number is not finite.
@@ -185,7 +185,7 @@ def ranked_html(
         unit: Note beside the colour scale.
 
     Returns:
-        A `<style>` and a `<figure>`. `IPython.display.HTML` shows them in a notebook.
+        A `<style>` and a `<figure>`. `IPython.display.HTML` shows the piece in a notebook.
 
     Raises:
         ValueError: If the data do not fit together, or if a number is not finite.

@@ -86,8 +86,8 @@ def attention_report(
     `overlap` adds up the smaller of each token's two weights. `same class` is the share of texts
     whose predicted class stays the same. `change` is half the sum of the probabilities' absolute
     changes. `labels` add the columns `accuracy` and `guided accuracy`. `guided accuracy` is the
-    held-out accuracy of a small model that averages word vectors by these frozen weights. If it is
-    higher than with uniform weights, another model can use the weights.
+    held-out accuracy of a small model that averages word vectors by these frozen weights. If this
+    accuracy is higher than with uniform weights, another model can use the weights.
 
     Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
     layers, rows with replaced weights have no predictions. A test has no row if there are no

@@ -114,7 +114,7 @@ def integrated_gradients(
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
             than 0, or the lengths of unequal rows.
         baseline: The vector at the start of the integral: `"zeros"`, `"mean"` of all steps that
-            count, or a vector. With ids or with `layer` it must be `"zeros"`.
+            count, or a vector. With ids or with `layer` the baseline must be `"zeros"`.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
             to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.

@@ -145,7 +145,7 @@ def plot_weight_distribution(
             weights `(n,)`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
-        xlabel: Label of the horizontal axis. Change it for weights that are not relative.
+        xlabel: Label of the horizontal axis. Change the label for weights that are not relative.
 
     Returns:
         The Axes.

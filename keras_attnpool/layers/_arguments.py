@@ -29,8 +29,8 @@ class LayerArguments(LayerWeights):
 
     Args:
         num_heads: Number of attention heads.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
-            dim)`.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
+            `(batch, heads, dim)`.
         keepdims: Whether to keep the time axis with size 1.
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or

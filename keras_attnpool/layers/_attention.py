@@ -188,7 +188,7 @@ class AttentionBase(MaskedInputs):
 
 
 class SequenceAttentionBase(AttentionBase):
-    """Base of the layers in which each step attends to others, `(batch, time, units)`.
+    """Base of the layers in which each step attends to other steps, `(batch, time, units)`.
 
     Not public.
 

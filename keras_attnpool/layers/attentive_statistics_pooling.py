@@ -23,12 +23,12 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. Their formula gives the same
-    number with larger rounding errors. `k` adds the same number to all steps, and the softmax
-    cancels it. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m = sum_t h_t /
-    n` is the mean of the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is
-    their standard deviation. `W [0; m; s] + b` is computed once per row, because it is the same for
-    all steps.
+    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. The paper's formula gives the
+    same number with larger rounding errors. `k` adds the same number to all steps, and the softmax
+    cancels it. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here
+    `m = sum_t h_t / n` is the mean of the `n` kept steps, and
+    `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is their standard deviation. `W [0; m; s] + b`
+    is computed once per row, because it is the same for all steps.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,

@@ -70,7 +70,7 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
         `(batch, sentences, ...)` for each output `(rows, ...)` of the encoder.
 
     Returns:
-        The encoder's result. Its first axis is split into documents and sentences.
+        The encoder's result. The first axis of the result is split into documents and sentences.
 
     Raises:
         ValueError: If `encoder` is not a Keras layer, if the inputs have another rank, if a

@@ -29,16 +29,17 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     5. with `feedforward_dim`: `y_j + FF(norm(y_j))`. With `normalize_first=False` it is `norm(z_j +
        FF(z_j))`, where `z_j = norm(y_j)`. `FF` has one hidden layer
 
-    The queries do not depend on the sequence, so the same result needs no keys and values: `a_jh =
-    softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h] sum_t a_jht x_t +
-    b_v[h]`. The layer uses these formulas for few queries, because they take fewer multiplications.
-    For many queries it computes keys and values. Keys have no bias, because a bias would add the
-    same number to all scores of a head, and the softmax would cancel this number.
+    The queries do not depend on the sequence, so the same result needs no keys and values:
+    `a_jh = softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and
+    `o_jh = W_v[h] sum_t a_jht x_t + b_v[h]`. The layer uses these formulas for few queries, because
+    they take fewer multiplications. For many queries the layer computes keys and values. Keys have
+    no bias, because a bias would add the same number to all scores of a head, and the softmax would
+    cancel this number.
 
-    With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
-    softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
-    [o_j1; ...; o_jH]`. The efficient probe of `M` queries has both options `False`, `num_heads=M`
-    and `use_bias=False`. It has `dim^2 + M dim` weights.
+    With `key_projection=False` each head has its own query of size `dim`. Step 2 is then
+    `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is
+    `y_j = [o_j1; ...; o_jH]`. The efficient probe of `M` queries has both options `False`,
+    `num_heads=M` and `use_bias=False`. This probe has `dim^2 + M dim` weights.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
@@ -46,7 +47,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
 
     Args:
         num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
-            and calls it the probe.
+            and calls this query the probe.
         num_heads: Number of attention heads.
         key_dim: Size of each head. `None` is `dim // num_heads`, and `num_heads` must then divide
             `dim`.
@@ -63,9 +64,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         activation: Activation of the feedforward network's hidden layer.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, num_queries * dim)`. Otherwise it is `(batch,
-            num_queries, dim)`. With `output_projection=False`, `num_heads * key_dim` replaces
-            `dim`.
+        flatten: Whether the output is `(batch, num_queries * dim)`. Otherwise the output is
+            `(batch, num_queries, dim)`. With `output_projection=False`, `num_heads * key_dim`
+            replaces `dim`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.

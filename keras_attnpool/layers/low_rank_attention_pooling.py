@@ -51,8 +51,8 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         activation: Activation of the scores in step 3; `None` leaves it out.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
-            dim)`.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
+            `(batch, heads, dim)`.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias. P and Q have no bias.
         kernel_initializer: Initializer of P, Q and the learned context.

@@ -29,8 +29,8 @@ class SequentialAttention(AttentionBase):
     """Weights the features and the tokens of an encoded sequence, in either order.
 
     The layer applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The
-    output is one vector if the tokens come last and `pooled=True`. Otherwise it is the weighted
-    steps.
+    output is one vector if the tokens come last and `pooled=True`. Otherwise the output is the
+    weighted steps.
 
     Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
     parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
@@ -68,8 +68,8 @@ class SequentialAttention(AttentionBase):
         `(batch, dim)` if the tokens come last and `pooled=True`, else `(batch, time, dim)`.
 
     Returns:
-        The output. `return_attention_scores=True` returns a pair: the output and a dictionary. Its
-        entry `"feature"` `(batch, dim)` is the gate after the threshold. Its entry `"token"`
+        The output. `return_attention_scores=True` returns a pair: the output and a dictionary. The
+        entry `"feature"` `(batch, dim)` is the gate after the threshold. The entry `"token"`
         `(batch, time)` holds the weights of the steps.
 
     Raises:

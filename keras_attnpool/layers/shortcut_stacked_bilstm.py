@@ -96,8 +96,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     The gates are in the order input, forget, cell, output.
 
     Difference: in the earlier shortcut-stacked LSTMs of Nie and Bansal, a layer reads the words and
-    the states of all layers below. In the paper and here, it reads the words and the states of only
-    the layer below.
+    the states of all layers below. In the paper and here, a layer reads the words and the states of
+    only the layer below.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3

@@ -34,8 +34,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise it is `(batch, heads,
-            dim)`.
+        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
+            `(batch, heads, dim)`.
         chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
             chunk are not kept; the backward pass computes them again. Long texts then need less
             memory and more time, and the result is the same up to rounding.

@@ -60,7 +60,7 @@ class TokenWiseAttention(AttentionBase):
     Args:
         mode: `"dense"` or `"pointwise"`.
         reduction: In dense mode the hidden layer has `time // reduction` units, but at least 1. In
-            pointwise mode it has 8 units.
+            pointwise mode the hidden layer has 8 units.
         hidden_dim: Units of the hidden layer. `None` uses the number that `reduction` gives.
         pooled: Whether the weighted steps are summed.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).

@@ -163,8 +163,8 @@ def GeneralizedPoolingPair(
             share one weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
-        trainable_embeddings: Whether the word embeddings are trained. The paper does not train them
-            for pairs.
+        trainable_embeddings: Whether the word embeddings are trained. The paper does not train the
+            embeddings for pairs.
         num_characters: Number of character ids, including padding. With a number, the
             output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
             the words.

@@ -143,7 +143,7 @@ def LAMAEncoder(
 ) -> keras.Model:
     """Builds LAMA Encoder: LAMA directly on the word embeddings, without a GRU.
 
-    The model ignores word order. It is faster than `LAMA`, because all steps are computed in
+    The model ignores word order. The model is faster than `LAMA`, because all steps are computed in
     parallel. The cost is linear in the length of the text.
 
     Args:

@@ -48,7 +48,8 @@ def dot_product_weights(
         scale: Divisor of the products, above 0.
         mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, or `None`. True
             means that the query may attend to the key.
-        exact: Whether a query without a key has weights of 0. Otherwise its weights are all equal.
+        exact: Whether a query without a key has weights of 0. Otherwise all weights of such a query
+            are equal.
 
     Returns:
         Weights `(batch, heads, queries, keys)`, at least float32.

@@ -51,8 +51,8 @@ def check_mask_shape(
         mask_shape: Static shape of the mask.
         inputs_shape: Static shape of the inputs that the mask belongs to.
         name: Name of the caller, for the message.
-        kind: Kind of the caller, such as "layer". The message puts it before the name. `""` for a
-            function.
+        kind: Kind of the caller, such as "layer". The message puts the kind before the name. `""`
+            for a function.
 
     Raises:
         ValueError: If the rank is not 2, or if a known dimension differs.

@@ -227,8 +227,8 @@ def difference(
 ) -> tuple[float, float, float]:
     """Computes how much more accurate `other` is than `own`, with a 95 % interval.
 
-    The interval comes from a paired bootstrap over the test texts. For balanced accuracy, it draws
-    the texts of each class separately.
+    The interval comes from a paired bootstrap over the test texts. For balanced accuracy, the
+    bootstrap draws the texts of each class separately.
     """
     signs = (other == labels).astype(int) - (own == labels)
     groups = [signs[labels == label] for label in np.unique(labels)] if balanced else [signs]

@@ -144,7 +144,8 @@ class Explainer:
 
 
 class Numbered:
-    """A classifier of fixed texts. Its inputs are word numbers, not the model's inputs.
+    """A classifier of fixed texts. The inputs of this classifier are word numbers, not the model's
+    inputs.
 
     `analysis` removes ids from texts; with this classifier, it removes words.
 

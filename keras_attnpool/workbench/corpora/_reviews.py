@@ -250,14 +250,14 @@ def reviews(
 ) -> LabeledTexts:
     """Generates reviews with a star rating, and rationales of the rating.
 
-    The corpus shows whether a model reads more than a bag of words. It has negation, intensity,
-    contrast, opinions that do not count, and filler. A review has several sentences about one place
-    or thing, in lower case, with tokens joined by one space. The label, 0 to 4, is the rounded mean
-    of the counted opinions. Opinions after a contrast have twice the weight. A share `label_noise`
-    of the labels is then changed by one star. In `rationales`, True marks the opinion words of
-    counted clauses, their negators and intensifiers, and the contrast words. The datasheet (see
-    corpora in the documentation of the API) describes the generator, the shortcuts of the corpus,
-    and the expected accuracy.
+    The corpus shows whether a model reads more than a bag of words. The corpus has negation,
+    intensity, contrast, opinions that do not count, and filler. A review has several sentences
+    about one place or thing, in lower case, with tokens joined by one space. The label, 0 to 4, is
+    the rounded mean of the counted opinions. Opinions after a contrast have twice the weight. A
+    share `label_noise` of the labels is then changed by one star. In `rationales`, True marks the
+    opinion words of counted clauses, their negators and intensifiers, and the contrast words. The
+    datasheet (see corpora in the documentation of the API) describes the generator, the shortcuts
+    of the corpus, and the expected accuracy.
 
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and options

@@ -248,12 +248,12 @@ class LanguageModel:
         Texts of similar length share a batch, and batches have at most 8 lengths. Padding changes
         the results only by rounding errors.
 
-        With `cache`, the result is written to a folder in `cache`. Later calls read it as an array
-        on disk. The folder's name is a hash. The hash covers the texts in order, the tokenizer and
-        its options, the backbone's architecture and weights, `sequence_length` and `dtype`. The
-        hash takes about a second per gigabyte of weights. A later run never reads the folder of an
-        interrupted run. With `cache`, memory holds only the states of one batch. Without `cache`,
-        memory holds the whole result.
+        With `cache`, the result is written to a folder in `cache`. Later calls read the result as
+        an array on disk. The folder's name is a hash. The hash covers the texts in order, the
+        tokenizer and its options, the backbone's architecture and weights, `sequence_length` and
+        `dtype`. The hash takes about a second per gigabyte of weights. A later run never reads the
+        folder of an interrupted run. With `cache`, memory holds only the states of one batch.
+        Without `cache`, memory holds the whole result.
 
         The result has `N * sequence_length * dim` numbers. With 25 000 texts, 128 positions and 384
         features, these are 2.3 GiB in float16. `Model.fit` reads the whole array into memory.

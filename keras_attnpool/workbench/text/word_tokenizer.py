@@ -195,7 +195,7 @@ class WordTokenizer(Vocabulary):
     ) -> Int32s:
         """Turns texts into one array of ids with one row per sentence.
 
-        `split_sentences` finds the sentences. Together they have all tokens of the text.
+        `split_sentences` finds the sentences. Together the sentences have all tokens of the text.
 
         Args:
             texts: Sequence of B strings.
