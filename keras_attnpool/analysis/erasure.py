@@ -149,7 +149,7 @@ def leave_one_out(
 
     The value of token t is `p(class | text) - p(class | text without t)`. A token with a positive
     value speaks for the class. The method needs predictions and no gradients. Papers often compare
-    attention with it.
+    attention with this method.
 
     An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows has
     all ones on one side and another input has floats for the same steps. `batch_independence` uses

@@ -22,7 +22,7 @@ def AverageEmbedding(
     classifier_activation: ActivationLike = "softmax",
     name: str = "average_embedding",
 ) -> keras.Model:
-    """Builds the AVG baseline: the mean of the text's word embeddings and an MLP.
+    """Builds the AVG baseline: an MLP on the mean of the text's word embeddings.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

@@ -219,7 +219,7 @@ def column_places(
     """Finds the positions of columns; a column is given by name or position.
 
     Args:
-        owner: The calling function. The keys of `columns` are the names of its arguments.
+        owner: The calling function. The keys of `columns` are the names of the caller's arguments.
         path: The file.
         first: The fields of the first line.
         delimiter: Character between the fields.
