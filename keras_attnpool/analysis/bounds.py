@@ -91,7 +91,8 @@ def normalized_aopc(
             instead, or writes id 0 if the model reads ids without a mask.
         seed: Seed of the order of tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
-        batch_size: Number of texts in one step. The search fills large batches, so 256 is quicker.
+        batch_size: Number of texts in one step. The search fills large batches, so a large
+            `batch_size` such as 256 is quicker.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:

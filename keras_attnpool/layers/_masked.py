@@ -187,7 +187,7 @@ class MaskedPooling1D(MaskedInputs):
 
 
 class GlobalPoolingBase(MaskedPooling1D):
-    """Base of the pooling layers without attention, which replace Keras's pooling; not public.
+    """Base of the pooling layers without attention; not public.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,

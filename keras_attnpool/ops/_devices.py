@@ -89,8 +89,8 @@ MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     """Returns `make()`, a small tensor that depends only on its name and the dtype of `x`.
 
-    On PyTorch the tensor is cached. So an accelerator does not create it, or wait for its copy, in
-    every call.
+    On PyTorch the tensor is cached. So an accelerator does not create the tensor, or wait for its
+    copy, in every call.
 
     Args:
         name: Hashable name of the constant.
