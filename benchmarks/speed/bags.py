@@ -188,7 +188,7 @@ def measured(case: dict[str, Any]) -> dict[str, Any]:
     measure.finish(stepper(layer, bag[:1, : 2 * CHUNK + 1], case["kind"])())
     run = stepper(layer, bag, case["kind"])
     taken = taken_by(run)
-    return {"bytes": taken, "seconds": measure.seconds(run, 1 if device() == "cpu" else 10)}
+    return {"bytes": taken, "seconds": measure.seconds(run, 1 if device() == "cpu" else 3)}
 
 
 def cases() -> list[dict[str, Any]]:
@@ -210,4 +210,4 @@ def cases() -> list[dict[str, Any]]:
         for name in PER_FEATURE
         for form in forms(name)
     ]
-    return of_texts + [{"batch": 1} | case for case in growing + by_hand]
+    return of_texts + [{"batch": 1} | case for case in by_hand + growing]

@@ -89,6 +89,25 @@ def test_a_variant_without_memory_says_so(monkeypatch, error, found):
     assert memory.peak_memory("AttentionPooling") == {"failed": [found]}
 
 
+@pytest.mark.skipif(keras.backend.backend() != "jax", reason="the others tell a GPU's memory alone")
+def test_on_a_gpu_the_memory_is_that_of_the_program_of_jax(monkeypatch):
+    monkeypatch.setattr(memory, "device", lambda: "a GPU")
+    layer = grid.built("AttentionPooling", 32, 4, "float32")
+    inputs, mask = grid.inputs_of(4, 64, 32)
+    taken = memory.taken_by(measure.runner(layer, inputs, mask, "compiled", True))
+    # The gradients of the inputs at least, and the padded inputs as zeros.
+    assert inputs.nbytes <= taken <= 8 * inputs.nbytes
+    assert memory.apart(os.getpid) == os.getpid()
+
+
+def test_one_that_cannot_run_stops_no_other():
+    layer = grid.built("TokenWiseAttention", 32, 4, "float32")
+    given = (*grid.inputs_of(2, 8, 32), measure.MODES[keras.backend.backend()][0], False)
+    runs = measure.runners({"right": (layer, *given), "wrong": (None, *given)})
+    assert isinstance(runs["wrong"], AttributeError)
+    assert runs["right"]().shape == (2, 32)
+
+
 def test_a_process_that_the_system_ends_is_told(monkeypatch):
     monkeypatch.setattr(memory, "taken", os._exit)
     assert memory.peak_memory(9) == {"failed": ["the system ended its process"]}
