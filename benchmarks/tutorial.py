@@ -78,8 +78,8 @@ LAMA_PAIRS = [
     ("LAMA + Ctx, scale", "LAMA + Ctx"),
     ("LAMA + Ctx, scale", "LAMA + Ctx, scale fixed"),
     ("LAMA + Ctx, scale", "SAN, hidden layer of 64"),
-    ("LAMA + Ctx, 1 head", "LAMA + Ctx"),
-    ("LAMA + Ctx, 20 heads", "LAMA + Ctx"),
+    ("LAMA + Ctx", "LAMA + Ctx, 1 head"),
+    ("LAMA + Ctx, 20 heads", "LAMA + Ctx, 1 head"),
     ("LAMA + Ctx, scale, D_p", "LAMA + Ctx, scale"),
     ("LAMA + Ctx, scale, D_e", "LAMA + Ctx, scale"),
 ]
