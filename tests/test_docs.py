@@ -341,7 +341,7 @@ TYPED = {
     "../README.md": ["Python 3.11", "Keras 3.12", "Apache 2.0"],
     "index.md": ["Python 3.11", "Keras 3.12"],
     "results.md": ["95 % interval"],  # true by definition
-    "which-layer.md": ["(0.5 is chance)"],  # true by definition
+    "comparison.md": ["95 % interval"],
     "papers/lama.md": ["within 0.0016 million"],  # tests/layers holds it
     "papers/mpsan.md": ["twice as wide"],  # the architecture
 }

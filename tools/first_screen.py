@@ -85,19 +85,19 @@ def figures(links):
     linear = lead(blocks[LINEAR_ON], LINEAR, verdict.BASE)
     ours, peers = moved()
     return (
-        f"`{POOLING}` against the mean, in points of accuracy; MiniLM, a small language model, "
-        f"reads the texts ({links['arena']}):\n\n"
-        f"{table(['data', 'points (95 % interval)'], rows)}\n\n"
-        "- On IMDB a linear classifier on TF-IDF, which counts words, is "
+        f"{words.where()} The table has five tasks of the {links['arena']}. MiniLM, a small "
+        "language model, reads the texts.\n\n"
+        f"{table(['data', 'points ahead of the mean (95 % interval)'], rows)}\n\n"
+        f"**So start with** {words.named(words.told()['first'])}. {words.largest('It')} If people "
+        f"must see one weight per step, start with `{POOLING}`. {links['which']}\n\n"
+        "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
+        "does. On IMDB a linear classifier that counts words (TF-IDF) is "
         f"{linear} points ahead of the mean.\n"
-        f"- Padding changes the result in {ours} cases with our layers, and in {peers} cases with "
-        f"layers of Keras and others ({links['behaviour']}).\n"
-        f"- `{QUERY}` trains {speed()} as fast as `MultiHeadAttention` with a learned query, on a "
-        f"CPU under JAX ({links['speed']}).\n\n"
-        f"{words.summary()}\n\n"
-        f"**So start with** {words.named(words.told()['first'])}, or with `{POOLING}` if you want "
-        "to show one weight per step. Measure it beside the mean and a linear classifier; the "
-        f"command `train` does this for you. {links['which']}\n"
+        f"- **How sure is the lead?** {words.summary()}\n"
+        f"- **Padding** changes the result in {ours} cases with our layers, and in {peers} cases "
+        f"with layers of Keras and others ({links['behaviour']}).\n"
+        f"- **Speed.** `{QUERY}` trains {speed()} as fast as `MultiHeadAttention` with a learned "
+        f"query, on a CPU under JAX ({links['speed']}).\n"
     )
 
 

@@ -365,6 +365,7 @@ class Verdict:
         choices: What is found under each choice: the rows that are better and worse than the base,
             those that Wilcoxon's test with Holm's correction tells from it, the number of sets.
         situations: What to take in each situation, in plain words.
+        kinds: Of each kind of data the lead of every row on the base, and its interval.
     """
 
     rows: list[str]
@@ -378,6 +379,7 @@ class Verdict:
     level_with: list[str]
     choices: dict[str, dict[str, Any]]
     situations: dict[str, str]
+    kinds: dict[str, dict[str, tuple[float, tuple[float, float] | None]]]
 
 
 def _ranks(rows: list[str], accuracy: np.ndarray) -> dict[str, float]:
@@ -479,6 +481,11 @@ def judge(
         [row for row in order if row == first or word(leads(declared, first, row)) != BETTER],
         audit,
         situations(those, lines, rows),
+        {
+            kind: effects_in([cell for cell in those if cell.kind == kind], rows)
+            for kind in RULE["kinds"]
+            if any(cell.kind == kind and cell.learned for cell in those)
+        },
     )
 
 
@@ -518,7 +525,8 @@ def situations(those: list[Cell], lines: Lines, rows: list[str]) -> dict[str, st
             told[name] = (
                 f"{named(one)} is {_span(lead, ends)} points ahead of {named(other)}, its twin"
             )
-            told[name] += ": not told apart." if ends and ends[0] <= 0 <= ends[1] else "."
+            level = ends and ends[0] <= 0 <= ends[1]
+            told[name] += ": either may be the better one." if level else "."
     return told
 
 
@@ -548,30 +556,26 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
         return row != first and ends is not None and ends[0] > 0
 
     # Of five sets not even five alike are told from chance by their signs, at 0.05.
-    hint = ", too few for more than a hint," * (len(sets) < 6)
-    told = f"Over {len(sets)} sets{hint} {named(first)} has the largest mean, "
-    told += f"{_span(*_lead(sets, rows, first, BASE))} points ahead of the mean. "
+    hint = ", too few for more than a hint" * (len(sets) < 6)
+    told = f"{named(first)} has the largest lead on the mean: "
+    told += f"{_span(*_lead(sets, rows, first, BASE))} points over {len(sets)} sets{hint}. "
     if not behind(BASE):
-        return (
-            told
-            + "The interval contains zero. So the mean is enough, unless your own data show a gain."
-        )
+        return told + "But the mean may be as good, for the interval contains zero."
     base = means[rows.index(BASE)]
     level = [row for row, each in zip(rows, means, strict=True) if each > base and not behind(row)]
     cheap = min(level, key=time)
     if cheap == first:
-        told += (
-            f"No cheaper one is level with it; an epoch takes {time(cheap):.2f} times the mean's. "
-        )
+        told += f"No cheaper pooling keeps up; an epoch takes {time(cheap):.2f} times the mean's. "
     else:
-        told += f"Of the rows that lead too and are not behind it, {named(cheap)} is the cheapest: "
         lead = _span(*_lead(sets, rows, cheap, BASE))
-        told += f"{lead}, at {time(cheap):.2f} times the mean's time. "
+        told += f"{named(cheap)} is the cheapest that keeps up: {lead}, and an epoch takes "
+        told += f"{time(cheap):.2f} times the mean's. "
     free = max(
         (row for row in WITHOUT_WEIGHTS if row in rows), key=lambda row: means[rows.index(row)]
     )
     told += (
-        f"Without a weight to learn, {named(free)} gives {_span(*_lead(sets, rows, free, BASE))}."
+        f"The best without weights to learn is {named(free)}: "
+        f"{_span(*_lead(sets, rows, free, BASE))}."
     )
     return told
 
@@ -592,37 +596,30 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     those = list(counted(lines, verdict.rows).values())
     splits = sorted(len(block[BASE]) for block in those)
     told = [
-        f"{len(verdict.rows)} mechanisms over {count} sets of data; a difference of less than "
-        f"{region} counts as none. Each word below was judged under {len(verdict.choices)} "
-        "choices: without each set, each kind, each encoder, each seed; with one encoder, one seed "
-        "or real data alone; with the merged sets split.",
-        f"A set has {splits[0]} to {splits[-1]} runs of each row that count, each with its own "
+        f"{len(verdict.rows)} poolings over {count} sets of data; a difference of less than "
+        f"{region} counts as none. Each pooling was judged {len(verdict.choices)} times: without "
+        "each set, each kind, each encoder, each seed; with one encoder, one seed or real data "
+        "alone; with the merged sets split.",
+        f"A set has {splits[0]} to {splits[-1]} runs of each pooling that count, each with its own "
         "split or seed.",
     ]
     for other, name in ((BASE, "the mean"), (FLOOR, FLOOR)):
-        effects = verdict.against[other]
+        effects = {row: verdict.against[other][row] for row in verdict.rows if row != other}
         for said in (BETTER, WORSE, EQUAL):
-            for status in ("shown", "suggested"):
-                rows = [
-                    row
-                    for row in verdict.rows
-                    if row in effects and (effects[row].word, effects[row].status) == (said, status)
+            rows = [row for row in effects if effects[row].word == said]
+            how = f"{said} than {name}" if said != EQUAL else f"level with {name}"
+            if rows:
+                counts = [
+                    f"{named(row)} ({effects[row].holds} of {effects[row].choices})" for row in rows
                 ]
-                how = f"{said} than {name}" if said != EQUAL else f"level with {name}"
-                if rows:
-                    counts = [
-                        named(row)
-                        + f" ({effects[row].holds} of {effects[row].choices})" * (status != "shown")
-                        for row in rows
-                    ]
-                    told.append(f"**{status.capitalize()} to be {how}**: {words.listed(counts)}.")
-                elif (said, status) == (BETTER, "shown"):
-                    told.append(f"No mechanism is shown to be {how} under every choice.")
+                told.append(f"**Surely {how}**, in so many judgements: {words.listed(counts)}.")
+            if said == BETTER and all(effects[row].status != "shown" for row in rows):
+                told.append(f"No pooling is surely {how} in every judgement.")
     first, group = verdict.rows[0], verdict.level_with
     times = {row: cost(those, row) for row in group}
     cheap = min(group, key=lambda row: times[row])
     told.append(
-        f"{named(first)} has the largest mean; {len(group) - 1} others are not told apart from it"
+        f"{named(first)} has the largest mean; {len(group) - 1} others may be as good"
         f"{f': {joined([row for row in group if row != first])}' if group[1:] else ''}. The "
         f"cheapest of these is {named(cheap)}: an epoch takes {times[cheap]:.2f} times that of the "
         "mean."
@@ -665,6 +662,11 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
         "sets": verdict.sets,
         "choices": list(verdict.choices),
         "situations": verdict.situations,
+        "gains": {
+            kind: round(100 * each[words.PLAIN][0], 2)
+            for kind, each in verdict.kinds.items()
+            if words.PLAIN in each
+        },
         "first": verdict.rows[0],
         "level_with_first": verdict.level_with,
         "rows": {

@@ -8,6 +8,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+# Attention in its plainest form, and how a sentence names a kind of data.
+PLAIN = "AttentionPooling"
+PLACES = {
+    "few words decide": "where few words decide (generated texts)",
+    "sentences": "on sentences",
+    "documents": "on documents",
+    "pairs": "on pairs of texts",
+    "bags": "on bags",
+    "series": "on series",
+    "patches": "on patches of pictures",
+}
 FILE = Path(__file__).parents[1] / "results" / "arena" / "verdict.json"
 
 
@@ -49,33 +60,46 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
     ]
 
 
+def where() -> str:
+    """Where the plain attention gains most over the mean, and where least."""
+    gains: dict[str, float] = told()["gains"]
+    best, worst = max(gains, key=gains.__getitem__), min(gains, key=gains.__getitem__)
+    verb = "loses most" if gains[worst] < 0 else "gains least"
+    return (
+        f"`{PLAIN}` gains most {PLACES[best]}: {points(gains[best])} points of accuracy over the "
+        f"mean. It {verb} {PLACES[worst]}: {points(gains[worst])} points."
+    )
+
+
 def summary() -> str:
-    """The verdict in short: which rows are told from the mean of the states, and how surely."""
-    rows, choices = told()["rows"], len(told()["choices"])
-    better, maybe = rows_that_are("better", "shown"), rows_that_are("better", "suggested")
-    whose = f"{joined(better)} {_are(better)}" if better else "No mechanism is"
+    """How sure it is that a pooling is better than the mean, and than the other poolings."""
+    rows, count = told()["rows"], len(told()["choices"])
     said = [
-        f"The comparison judges {len(rows)} mechanisms (poolings, and self-attention before a "
-        f"mean) on {len(told()['sets'])} sets of data, under {choices} choices of what to count. "
-        f"{whose} *shown* to be better than the mean, that is, under every choice."
+        f"{len(rows)} poolings were compared on {len(told()['sets'])} sets of data. Each pooling "
+        f"was judged {count} times, each time on other runs: for example without one of the sets."
     ]
-    if maybe:
+    if maybe := rows_that_are("better", "suggested"):
         leads = [
-            f"{named(row)} ({points(each['points'])} points, {each['holds']} choices)"
+            f"{named(row)} ({points(each['points'])} points) in {each['holds']}"
             for row in maybe
             for each in [rows[row]["against_mean"]]
         ]
-        said.append(
-            f"{listed(leads)} {_are(maybe)} *suggested* to be better: under the declared choice, "
-            "but not under every other."
-        )
-    if worse := rows_that_are("worse", "shown"):
-        said.append(f"{joined(worse)} {_are(worse)} shown to be worse.")
-    first = told()["first"]
-    if level := [row for row in told()["level_with_first"] if row != first]:
-        others = f"{len(level)} others" if level[1:] else "one other"
-        said.append(f"{named(first)} has the largest lead; {others} may be as good.")
+        said.append(f"Surely better than the mean: {listed(leads)} of the judgements.")
+    for word in ("better", "worse"):
+        if whose := rows_that_are(word, "shown"):
+            said.append(f"Surely {word} than the mean in every judgement: {joined(whose)}.")
+        elif word == "better":
+            said.append("No pooling is surely better than the mean in every judgement.")
     return " ".join(said)
+
+
+def largest(name: str = "") -> str:
+    """The row with the largest lead on the mean, and how many may be as good."""
+    first = told()["first"]
+    lead = told()["rows"][first]["against_mean"]["points"]
+    said = f"{name or named(first)} has the largest lead on the mean, {points(lead)} points"
+    others = len(told()["level_with_first"]) - 1
+    return said + f"; {others or 'no'} other{'s' * (others != 1)} may be as good."
 
 
 def situations() -> dict[str, str]:
@@ -86,36 +110,28 @@ def situations() -> dict[str, str]:
 
 def of(row: str, against: str = "mean") -> str:
     """What is said of a row: its word, its difference, and in how many choices the word holds."""
-    effect = told()["rows"][row][f"against_{against}"]
+    effect, count = told()["rows"][row][f"against_{against}"], len(told()["choices"])
     other = "the mean" if against == "mean" else "the best linear classifier"
-    how = {
-        "better": f"better than {other}",
-        "equal": f"level with {other}",
-        "worse": f"worse than {other}",
-        None: f"from {other}",
-    }[effect["word"]]
-    said = {
-        "shown": f"is shown to be {how}",
-        "suggested": f"is suggested to be {how}",
-        "not told apart": f"is not told apart {how}",
-    }[effect["status"]]
+    how = f"surely {effect['word']} than {other}".replace("equal than", "level with")
+    if effect["word"] is None:
+        how = f"neither surely better nor surely worse than {other}"
+    elif effect["status"] == "shown":
+        how += f" in all {count} judgements"
+    else:
+        how += f" in {effect['holds']} of {count} judgements"
     ends = effect["interval"] and " to ".join(map(points, effect["interval"]))
-    count = ""
-    if effect["status"] == "suggested":
-        count = f"; {effect['holds']} of {len(told()['choices'])} choices say so"
-    span = f" ({ends})" if ends else ""
-    return f"{named(row)} {said}: {points(effect['points'])} points{span}{count}."
+    return (
+        f"{named(row)} is {how}: {points(effect['points'])} points"
+        + f" ({ends})" * bool(ends)
+        + "."
+    )
 
 
 def may_be_default(row: str) -> bool:
     """Whether nothing speaks against a row as a default.
 
-    It is not told apart from the row with the largest lead, and no word says that it is worse than
+    It may be as good as the row with the largest lead, and no word says that it is worse than
     the mean.
     """
     effect = told()["rows"][row].get("against_mean", {})
     return row in told()["level_with_first"] and effect.get("word") != "worse"
-
-
-def _are(names: list[str]) -> str:
-    return "are" if names[1:] else "is"

@@ -24,7 +24,7 @@ from tables import table
 from benchmarks.arena import grid, runs, verdict, words
 from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval, mean
 
-MARKER = re.compile(r"^<!-- arena: (?P<view>\w+) -->$", re.M)
+MARKER = re.compile(r"^(?P<indent> *)<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 
 
@@ -96,16 +96,16 @@ def state(lines):
         for run in those
     )
     told = (
-        f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here, {hours:.1f} "
-        f"core-hours of work; {capped} ended at the limit of epochs, and {stuck} give every text "
-        "the same class."
+        f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here. They took "
+        f"{hours:.1f} core-hours. {capped} of them ended at the limit of epochs. {stuck} give "
+        "every text the same class."
     )
     whole = verdict.whole(lines, rows(lines))
     unlearned = [f"{task} ({encoder})" for task, encoder in whole.keys() - counted(lines).keys()]
     if unlearned:
         told += (
-            f" Not in the verdict: {', '.join(sorted(unlearned))}, where no row is shown to be "
-            "ahead of the largest class."
+            f" The verdict leaves out {', '.join(sorted(unlearned))}: there no pooling is shown to "
+            "be better than the answer that is always the largest class."
         )
     if not missing:
         return told
@@ -113,9 +113,9 @@ def state(lines):
     later = [f"`{row}`" for row in grid.MECHANISMS if row not in rows(lines)]
     without = f" but {', '.join(later)}, which joined later," * bool(later)
     return (
-        f'!!! warning "Partial"\n    {told} All mechanisms{without} were run on {len(whole)} '
+        f'!!! warning "Partial"\n    {told} All poolings{without} were run on {len(whole)} '
         "tasks. The verdict is of these alone, and will move.\n\n"
-        f'??? abstract "Tasks that all mechanisms were run on"\n\n    {run}'
+        f'??? abstract "Tasks that all poolings were run on"\n\n    {run}'
     )
 
 
@@ -123,11 +123,6 @@ def sentences(lines):
     """The verdict."""
     told = verdict.sentences(judged(lines), lines)
     return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
-
-
-def summary(lines):
-    """The verdict in short, from verdict.json."""
-    return words.summary()
 
 
 def advice(lines):
@@ -141,7 +136,11 @@ def rule(lines):
     """The rule's version, its digest, and how it changed."""
     body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
     head = ("version", "runs at the time", "what changed")
-    now = f"Version {verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
+    now = (
+        f"A difference below {100 * verdict.RULE['practical']:g} point counts as none. *Surely* "
+        f"means a probability of {verdict.RULE['certain']:g} or more. This is version "
+        f"{verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
+    )
     later = len(lines) - verdict.RULE["changes"][-1]["runs"]
     return f"{now}; {later:,} runs are younger than it.\n\n{table(head, body, left=(2,))}"
 
@@ -151,26 +150,30 @@ def named(row):
     return f"{row} + mean" if row in grid.SEQUENCES else row
 
 
+def spanned(lead, ends):
+    """A lead in points, with its interval if there is one."""
+    return points(lead) + (f" ({' to '.join(map(points, ends))})" if ends else "")
+
+
 def choices(lines):
-    """Every row against the mean and the linear classifier: its lead, its word."""
+    """Every row against the mean and the linear classifier: its lead, and how it was judged."""
     found = judged(lines)
     if found is None:
         return "*Nothing to choose before two sets have all rows.*"
 
     def cells(effect):
         if effect is None:
-            return "–", "–"
-        ends = effect.interval and " to ".join(map(points, effect.interval))
-        lead = points(effect.mean) + f" ({ends})" * bool(ends) + f"; {points(effect.median)}"
-        count = "shown" if effect.status == "shown" else f"{effect.holds} of {effect.choices}"
-        return lead, f"{effect.word}, {count}" if effect.word else effect.status
+            return "–", "–", "–"
+        word = effect.word and f"{effect.word}: {effect.holds} of {effect.choices}"
+        return spanned(effect.mean, effect.interval), points(effect.median), word or "open"
 
     body = [
-        (named(row), *cells(found.against[BASE].get(row)), *cells(found.against[FLOOR].get(row)))
+        (named(row), *cells(found.against[BASE].get(row)), cells(found.against[FLOOR].get(row))[0])
         for row in found.rows
     ]
-    head = ("mechanism", "ahead of the mean", "word", "ahead of the linear classifier", "word")
-    return table(head, body, left=(0, 2, 4))
+    head = ("pooling", "points ahead of the mean", "median", "judged")
+    head += ("points ahead of the best linear classifier",)
+    return table(head, body, left=(0, 3))
 
 
 def audit(lines):
@@ -188,30 +191,31 @@ def audit(lines):
     ]
     head = ("choice", "sets", "better", "worse", "told apart by Wilcoxon and Holm")
     head += ("published as shown, and not so here",)
-    return textwrap.indent(table(head, body, left=range(6)), "    ")
+    return table(head, body, left=range(6))
 
 
 def kinds(lines):
-    """The mean difference to the mean of the states, by kind of data and by encoder."""
+    """The lead on the mean by kind of data, and by encoder."""
     found = judged(lines)
     if found is None:
         return "*No table before two sets have all rows.*"
-    names = rows(lines)
-    those = verdict.cells(lines, names, grid.LINEAR, grid.kind_of)
-    parts = {kind: [c for c in those if c.kind == kind] for kind in grid.KINDS}
-    parts |= {f"`{e}`": [c for c in those if c.encoder == e] for e in grid.ENCODERS}
-    columns = {part: verdict.effects_in(some, names) for part, some in parts.items() if some}
-
-    def cell(effect):
-        ends = effect[1] and " to ".join(map(points, effect[1]))
-        return points(effect[0]) + f" ({ends})" * bool(ends)
-
-    body = [
-        (named(row), *(cell(each[row]) for each in columns.values()))
-        for row in found.rows
-        if row != BASE
-    ]
-    return table(("row", *columns), body)
+    those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
+    encoders = {
+        f"`{encoder}`": verdict.effects_in(some, rows(lines))
+        for encoder in grid.ENCODERS
+        if (some := [cell for cell in those if cell.encoder == encoder])
+    }
+    return "\n\n".join(
+        table(
+            ("pooling", *columns),
+            [
+                (named(row), *(spanned(*each[row]) for each in columns.values()))
+                for row in found.rows
+                if row != BASE
+            ],
+        )
+        for columns in (found.kinds, encoders)
+    )
 
 
 def published(lines):
@@ -258,91 +262,46 @@ def by_kind(lines):
     return {kind: found[kind] for kind in grid.KINDS if kind in found}
 
 
-def choice(those, names, first=None):
-    """A row (that with the best mean rank), those not shown behind it, the cheapest of these."""
-    first = first or next(iter(verdict.ranks_in(those, names)))
-    level = [row for row in names if not any(ahead(block, first, row) for block in those)]
-    return first, level, min(level, key=lambda row: cost(those, row))
-
-
-def gain(those, row):
-    """By how much a row is ahead of the mean, over some blocks."""
-    return sum(mean(block[row]) - mean(block[BASE]) for block in those) / len(those)
-
-
-def situations(lines):
-    """By kind of task the best row, and the cheapest that is not shown to be behind it."""
-    head = ("situation", "tasks", "best mean rank, mean accuracy", "behind another row on")
-    head += ("not shown to be behind it", "cheapest of these")
-    names, there, body = rows(lines), by_kind(lines), []
-    for kind in grid.KINDS:
-        if kind not in there:
-            body.append((kind, "none yet", *["–"] * 4))
-            continue
-        these = list(there[kind].values())
-        first, level, cheap = choice(these, names)
-        beaten = [
-            f"{task} ({encoder})"
-            for (task, encoder), block in there[kind].items()
-            if any(ahead(block, row, first) for row in names)
-        ]
-        tasks = ", ".join(dict.fromkeys(task for task, _ in there[kind]))
-        others = f"{len(level) - 1} row{'s' * (len(level) != 2)}"
-        accuracy = percent(sum(mean(block[first]) for block in these) / len(these))
-        body.append(
-            (kind, tasks, f"`{first}`, {accuracy}", ", ".join(beaten) or "none", others)
-            + (f"`{cheap}`",)
-        )
-    return table(head, body, left=range(6))
-
-
-SIMPLEST = "AttentionPooling"
-# What the chart asks for a kind, and how a sentence names it.
+# What the list of kinds calls them.
 ASKED = {
-    grid.FEW: ("Do a few words decide, which a *not* turns round? (Generated texts.)",
-               "where few words decide"),
-    grid.SHORT: ("Are they sentences: opinions, topics?", "on sentences"),
-    grid.LONG: ("Are they documents?", "on documents"),
-    grid.PAIRS: ("Are two texts compared?", "on pairs of texts"),
-    grid.BAGS: ("Are they bags, of which few instances decide?", "on bags"),
-    grid.SERIES: ("Are they series?", "on series"),
-    grid.PATCHES: ("Are they patches of a picture?", "on patches"),
-}  # fmt: skip
+    grid.FEW: "A few words decide, which a *not* turns round (generated texts)",
+    grid.SHORT: "Sentences: opinions, topics",
+    grid.LONG: "Documents",
+    grid.PAIRS: "Two texts are compared",
+    grid.BAGS: "Bags, of which few instances decide",
+    grid.SERIES: "Series",
+    grid.PATCHES: "Patches of a picture",
+}
 
 
 def plain(lines):
-    """The verdict in three plain sentences."""
+    """The verdict in short: where attention helps, what to take, how sure that is."""
     found = judged(lines)
     if found is None:
         return "*No verdict before two sets have all rows.*"
-    names, told = found.rows, [words.summary()]
-    gains = {kind: gain(b.values(), SIMPLEST) for kind, b in by_kind(lines).items()}
-    order = sorted(gains, key=lambda kind: -gains[kind])
-    listed = ", ".join(f"{points(gains[kind])} {ASKED[kind][1]}" for kind in order)
-    told.append(f"The data decide. `{SIMPLEST}` against the mean, in points: {listed}.")
     those = counted(lines).values()
     attention = [row for row in found.level_with if _group(row) == "attention"]
+    cheapest = ""
     if attention:
         cheap = min(attention, key=lambda row: cost(those, row))
-        times = f"{cost(those, cheap):.2f}"
-        told.append(
-            f"Of the attention layers that may be as good, {words.named(cheap)} is the cheapest: "
-            f"an epoch takes {times} times that of the mean. "
-        )
+        cheapest = f" The cheapest attention among these is {words.named(cheap)}: an epoch takes "
+        cheapest += f"{cost(those, cheap):.2f} times that of the mean."
     both = [(block, set(grid.LINEAR) & set(block)) for block in those]
     lost = [
-        not any(ahead(block, row, max(floors, key=lambda row: mean(block[row]))) for row in names)
+        not any(
+            ahead(block, row, max(floors, key=lambda row: mean(block[row]))) for row in found.rows
+        )
         for block, floors in both
         if floors
     ]
-    told[-1] += (
-        f"On {sum(lost)} of {len(lost)} pairs of task and encoder, no mechanism is shown to be "
-        "ahead of a linear classifier. So measure yours beside one."
-    )
-    lines = "\n".join(f"- {each}" for each in told)
     return (
-        f"{lines}\n\n**If you read no further**: take {_linked(words.told()['first'])}, or "
-        f"{_linked(SIMPLEST)} if people must see one weight per step."
+        f"- **Where attention helps.** {words.where()}\n"
+        f"- **Which pooling to take.** {words.largest()}{cheapest} If people must see one weight "
+        f"per step, take {_linked(words.PLAIN)}.\n"
+        f"- **How sure this is.** {words.summary()}\n"
+        f"- **Linear classifiers.** In {sum(lost)} of {len(lost)} cases no pooling is shown to be "
+        "better than a linear classifier. A case is a task behind one encoder. So measure yours "
+        "beside one."
     )
 
 
@@ -358,21 +317,31 @@ def _linked(row):
     return f"[{words.named(row)}]({page})" if page else words.named(row)
 
 
-def chart_of_kinds(lines):
-    """A box for each kind of data: the pooling with the largest lead, the cheapest level one."""
-    names = [row for row in rows(lines) if _group(row) in ("attention", "pooling")]
-    boxes = []
-    for kind, there in by_kind(lines).items():
-        these = list(there.values())
-        most = max(names, key=lambda row: gain(these, row))
-        first, _, cheap = choice(these, names, most)
-        told = f"{_linked(first)}: {points(gain(these, first))} points, the largest lead. "
-        if cheap == first:
-            told += "No cheaper pooling keeps up."
-        else:
-            told += f"{_linked(cheap)} is cheaper, and not shown to be behind."
-        boxes.append(f'<li markdown="block">**{ASKED[kind][0]}**\n\n{told}</li>')
-    return "\n".join(boxes)
+def start(lines):
+    """What to start with, from verdict.json."""
+    return (
+        f"**Start with {_linked(words.told()['first'])}.** {words.largest('It')}\n\n"
+        f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}."
+    )
+
+
+def start_by_kind(lines):
+    """Of each kind of data the pooling with the largest lead, and the cheapest that keeps up."""
+    found = judged(lines)
+    if found is None:
+        return "*Nothing to start with before two sets have all rows.*"
+    names = [row for row in found.rows if _group(row) in ("attention", "pooling")]
+    there, items = by_kind(lines), []
+    for kind, ahead_of in found.kinds.items():
+        these = list(there[kind].values())
+        most = max(names, key=lambda row: ahead_of[row][0])
+        level = [row for row in names if not any(ahead(block, most, row) for block in these)]
+        cheap = min(level, key=lambda row: cost(these, row))
+        rest = "No cheaper pooling keeps up."
+        if cheap != most:
+            rest = f"{_linked(cheap)} is cheaper, and not shown to be behind."
+        items.append(f"- **{ASKED[kind]}**: {_linked(most)}, {spanned(*ahead_of[most])}. {rest}")
+    return "\n".join(items)
 
 
 def legend(lines):
@@ -388,24 +357,6 @@ def legend(lines):
         body.append((row, " or ".join(calls), sees))
     inside = textwrap.indent(table(("row", "layer", "gives"), body, left=range(3)), "    ")
     return f'??? abstract "The code of every row"\n\n{inside}'
-
-
-def which(lines):
-    """Every row once: its lead on the mean by situation, its cost, whether its weights tell."""
-    found = judged(lines)
-    if found is None:
-        return "*No table before two tasks have all rows.*"
-    path = RESULTS / "explanations_reviews.json"
-    graded = json.loads(path.read_text(encoding="utf-8"))["rows"]
-    there, whole = by_kind(lines), list(counted(lines).values())
-    head = ("mechanism", "mean rank", *there, "time", "finds what decides (AUC)")
-    body = []
-    for row, rank in found.ranks.items():
-        gains = ["–" if row == BASE else points(gain(b.values(), row)) for b in there.values()]
-        auc = graded.get(row, {}).get("summary", {}).get("test_auc")
-        auc = "–" if auc is None else f"{auc['mean']:.2f}"
-        body.append((named(row), f"{rank:.1f}", *gains, f"{cost(whole, row):.2f}", auc))
-    return table(head, body)
 
 
 def times_of(lines):
@@ -598,9 +549,20 @@ def protocol(lines):
 
 VIEWS = {
     view.__name__: view
-    for view in (state, sentences, summary, advice, plain, rule, choices, audit, kinds)
-    + (published, situations, chart_of_kinds, legend, which, diagram, costs, overview, tables)
-    + (protocol,)
+    for view in (
+        state,
+        sentences,
+        advice,
+        plain,
+        start,
+        start_by_kind,
+        rule,
+        choices,
+        audit,
+        kinds,
+        published,
+    )
+    + (legend, diagram, costs, overview, tables, protocol)
 }
 
 
@@ -609,7 +571,9 @@ def fill(markdown, folder):
     if not MARKER.search(markdown):
         return markdown
     lines = verdict.read(folder)
-    return MARKER.sub(lambda match: VIEWS[match["view"]](lines), markdown)
+    return MARKER.sub(
+        lambda match: textwrap.indent(VIEWS[match["view"]](lines), match["indent"]), markdown
+    )
 
 
 def in_comparison(layer):

@@ -85,7 +85,7 @@ def test_the_verdict_waits_for_declared_rows_alone(monkeypatch):
     monkeypatch.setattr(grid, "MECHANISMS", dict.fromkeys([*ROWS, "SoftPooling1D"]))
     lines = made()
     before = page.sentences(lines)
-    assert before.startswith("1. 4 mechanisms") and page.rows(lines) == ROWS
+    assert before.startswith("1. 4 poolings") and page.rows(lines) == ROWS
     joined = [
         line(f"task{n}", e, "SoftPooling1D", 0.9, seed=1)
         for n in range(8)
@@ -93,7 +93,7 @@ def test_the_verdict_waits_for_declared_rows_alone(monkeypatch):
     ]
     assert page.sentences([*lines, *joined[:-1]]) == before
     told = page.state([*lines, *joined[:-1]])
-    assert "All mechanisms but `SoftPooling1D`, which joined later, were run on 16 tasks." in told
+    assert "All poolings but `SoftPooling1D`, which joined later, were run on 16 tasks." in told
     assert "`SoftPooling1D` has the largest mean" in page.sentences([*lines, *joined])
 
 
@@ -323,7 +323,7 @@ def test_what_one_encoder_decides_is_only_suggested():
     assert effect.breaks == ("without the encoder minilm", "gru alone")
     told = " ".join(verdict.sentences(judged(lines), lines))
     assert f"{effect.choices - 2} of {effect.choices}" in told
-    assert "No mechanism is shown to be better than the mean under every choice." in told
+    assert "No pooling is surely better than the mean in every judgement." in told
 
 
 def test_the_audit_contradicts_nothing_that_is_published_as_shown(capsys):
@@ -380,7 +380,9 @@ def test_the_best_linear_classifier_is_a_rival_where_it_stands():
     effect = found.against[verdict.FLOOR]["AttentionPooling"]
     assert effect.mean == pytest.approx(-0.2, abs=0.01) and effect.word == verdict.WORSE
     told = " ".join(verdict.sentences(found, lines))
-    assert "worse than the best linear classifier**: `AttentionPooling`" in told
+    assert (
+        "worse than the best linear classifier**, in so many judgements: `AttentionPooling`" in told
+    )
 
 
 def test_ties_are_ties_and_all_rows_have_the_same_seeds():
@@ -530,19 +532,11 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         picture = drawn(page.diagram(made()))
         plain = page.plain(made()).split("\n")
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
-    assert "`AttentionPooling` is the cheapest: an epoch takes 1.00 times" in plain[2]
-    assert len(plain) == 5
-    chosen = re.findall(r"\[`([A-Z]\w+)", told["chart_of_kinds"])
+    assert "is `AttentionPooling`: an epoch takes 1.00 times" in plain[1] and len(plain) == 4
+    chosen = re.findall(r"\[`([A-Z]\w+)", told["start_by_kind"])
     assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
     assert told["overview"].count("\n") == 1 + len(grid.MECHANISMS) + len(grid.FLOORS)
-    assert "| pairs | none yet |" in told["situations"]
-    head, _, first, *rest = told["which"].split("\n")
-    assert head == (
-        "| mechanism | mean rank | sentences | bags | time | finds what decides (AUC) |"
-    )
-    assert len(rest) == len(grid.MECHANISMS) - 1 and first.count(" – ") <= 1
-    assert any(row.startswith(f"| {verdict.BASE} |") and row.count(" – |") == 3 for row in rest)
     splits = [
         line("musk1", "dense", "AttentionPooling", x, n) for n, x in ((0, 1), (1, 0.6), (2, 0.61))
     ]
@@ -577,15 +571,23 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("better", "suggested") == ["AttentionPooling"]
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
-    assert "No mechanism is *shown* to be better than the mean" in words.summary()
-    assert f"points, {count} choices)" in words.summary()
+    assert "No pooling is surely better than the mean in every judgement" in words.summary()
+    assert f"points) in {count} of the judgements" in words.summary()
     said = words.of("AttentionPooling")
-    assert f"; {count} of {len(found['choices'])} choices" in said and "suggested" in said
+    assert f"surely better than the mean in {count} of {len(found['choices'])} judgements" in said
+    assert words.of("LastPooling1D").startswith(
+        "`LastPooling1D` is surely worse than the mean in all"
+    )
     assert [row for row in ROWS if words.may_be_default(row)] == ["AttentionPooling"]
     section = page.in_comparison("AttentionPooling")
     assert section.startswith("## In the comparison") and said in section
     assert page.in_comparison("FusionGate") == ""
-    assert "is shown to be level with the mean" in words.of("MaskedMaxPooling1D")
+    assert "is surely level with the mean in all" in words.of("MaskedMaxPooling1D")
+    found["gains"] = {"bags": 2.0, "series": 0.5, "pairs": -1.0}
+    told = words.where()
+    assert "gains most on bags: +2.0 points" in told and "loses most on pairs of texts" in told
+    found["gains"].pop("pairs")
+    assert "It gains least on series: +0.5 points." in words.where()
 
 
 def test_the_defaults_of_the_command_line_are_such_as_the_verdict_allows():
