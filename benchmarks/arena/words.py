@@ -80,11 +80,12 @@ def summary() -> str:
     ]
     if maybe := rows_that_are("better", "suggested"):
         leads = [
-            f"{named(row)} ({points(each['points'])} points) in {each['holds']}"
+            f"{named(row)} ({points(each['points'])} points)%s in {each['holds']}%s"
             for row in maybe
             for each in [rows[row]["against_mean"]]
         ]
-        said.append(f"Surely better than the mean: {listed(leads)} of the judgements.")
+        leads[0] %= " is surely better than the mean", " judgements"
+        said.append(", ".join(leads).replace("%s", "") + ".")
     for word in ("better", "worse"):
         if whose := rows_that_are(word, "shown"):
             said.append(f"Surely {word} than the mean in every judgement: {joined(whose)}.")
@@ -98,6 +99,7 @@ def largest(name: str = "") -> str:
     first = told()["first"]
     lead = told()["rows"][first]["against_mean"]["points"]
     said = f"{name or named(first)} has the largest lead on the mean, {points(lead)} points"
+    said += f" over {len(told()['sets'])} sets of data"
     others = len(told()["level_with_first"]) - 1
     return said + f"; {others or 'no'} other{'s' * (others != 1)} may be as good."
 

@@ -150,9 +150,9 @@ def named(row):
     return f"{row} + mean" if row in grid.SEQUENCES else row
 
 
-def spanned(lead, ends):
+def spanned(lead, ends, between=" "):
     """A lead in points, with its interval if there is one."""
-    return points(lead) + (f" ({' to '.join(map(points, ends))})" if ends else "")
+    return points(lead) + (f"{between}({' to '.join(map(points, ends))})" if ends else "")
 
 
 def choices(lines):
@@ -209,7 +209,7 @@ def kinds(lines):
         table(
             ("pooling", *columns),
             [
-                (named(row), *(spanned(*each[row]) for each in columns.values()))
+                (named(row), *(spanned(*each[row], "<br>") for each in columns.values()))
                 for row in found.rows
                 if row != BASE
             ],
@@ -264,7 +264,7 @@ def by_kind(lines):
 
 # What the list of kinds calls them.
 ASKED = {
-    grid.FEW: "A few words decide, which a *not* turns round (generated texts)",
+    grid.FEW: "A few words decide, and a *not* reverses them (generated texts)",
     grid.SHORT: "Sentences: opinions, topics",
     grid.LONG: "Documents",
     grid.PAIRS: "Two texts are compared",
@@ -382,7 +382,7 @@ def diagram(lines):
             if row in effects and effects[row].interval
         },
         100 * verdict.RULE["practical"],
-        "points ahead of the mean of the states",
+        "points ahead of the mean",
         f"Mean difference over {len(found.sets)} sets of data, with its 95 % interval; the sets "
         "are drawn anew. Differences within the band count as none.",
         "; ".join(f"{row} {points(effect.mean)}" for row, effect in effects.items()),

@@ -6,7 +6,7 @@ to a heading leads there; browsers find words in what is folded.
 
 import re
 
-PAGES = {"results.md", "speed.md"}
+PAGES = {"comparison.md", "results.md", "speed.md"}
 LONGEST = 6000  # characters of HTML that stay in sight under a heading
 SECTION = re.compile(r"(?=<h[23]\b)")
 TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*){0,2}", re.S)

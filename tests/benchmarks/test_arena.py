@@ -572,7 +572,7 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     assert "No pooling is surely better than the mean in every judgement" in words.summary()
-    assert f"points) in {count} of the judgements" in words.summary()
+    assert f"is surely better than the mean in {count} judgements." in words.summary()
     said = words.of("AttentionPooling")
     assert f"surely better than the mean in {count} of {len(found['choices'])} judgements" in said
     assert words.of("LastPooling1D").startswith(
