@@ -48,8 +48,8 @@ def BackboneClassifier(
             `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
             frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer it is
-            a share of the pooled vector.
+        dropout: Share of the hidden layer that is dropped in training. Without a hidden layer the
+            dropout acts on the pooled vector.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
