@@ -106,7 +106,7 @@ def embed_tokens(given: dict[str, Any], mask_zero: bool = True) -> tuple[Tensor,
 
 
 def embed_and_mask(given: dict[str, Any]) -> tuple[Tensor, Tensor, Tensor]:
-    """Does `embed_tokens`, and returns the mask "id is not 0" for layers that read no Keras mask.
+    """Like `embed_tokens`; also returns the mask "id is not 0" for layers that read no Keras mask.
 
     The embeddings of padding are zeros, whatever values row 0 of the matrix has.
     """
