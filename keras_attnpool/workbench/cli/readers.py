@@ -249,7 +249,7 @@ class Features:
         return inputs if self.scorer is None else inputs | {tfidf.INPUT: self.scorer(texts)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, split at white space. Words of which no token is read are left out."""
+        """The words of a text, split at white space, up to the last word that the model reads."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:
