@@ -424,9 +424,8 @@ def limit_table(data):
                 *map(times, (case["prediction"], case["training"])),
             ]
         )
-    words = (
-        f"A copy of the inputs reads and writes {min(speeds):.3g} to {max(speeds):.3g} GB a second."
-    )
+    least, most = short(min(speeds)), short(max(speeds))
+    words = f"A copy of the inputs reads and writes {least} to {most} GB a second."
     head = ("layer", "moved by a training step", "prediction", "training step")
     return f"{words}\n\n{table(head, lines)}"
 
