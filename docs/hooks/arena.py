@@ -296,8 +296,8 @@ def plain(lines):
     ]
     return (
         f"- **Where attention helps.** {words.where()}\n"
-        f"- **Which pooling to take.** {words.largest()}{cheapest} If people must see one weight "
-        f"per step, take {_linked(words.PLAIN)}.\n"
+        f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))}{cheapest} If "
+        f"people must see one weight per step, take {_linked(words.PLAIN)}.\n"
         f"- **How sure this is.** {words.summary()}\n"
         f"- **Linear classifiers.** In {sum(lost)} of {len(lost)} cases no pooling is shown to be "
         "better than a linear classifier. A case is a task behind one encoder. So measure yours "
