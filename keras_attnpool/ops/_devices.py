@@ -196,7 +196,7 @@ def exp(x: Tensor) -> Tensor:
     """Computes `exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
     if not eager_on_torch_cpu(x):
         return keras.ops.exp(x)
-    return sys.modules["torch"].exp2(x * math.log2(math.e))
+    return (x * math.log2(math.e)).exp2_()
 
 
 def threshold(x: Tensor, least: float, value: float) -> Tensor:

@@ -161,14 +161,19 @@ def chunked_softmax_pooling(
             return on_values, exps * ops.expand_dims(heights, 3)
         away = ops.expand_dims(values, 2) - ops.expand_dims(mean, 1)
         on_values = exps * ops.expand_dims(slopes, 1)
-        on_logits = on_values * away
-        for each in variances:
+        if variance:
+            on_logits = on_values * away
             of_square = exps * ops.expand_dims(gradients[1] / total, 1)
             on_values = on_values + 2 * of_square * away
-            on_logits = on_logits + of_square * (ops.square(away) - ops.expand_dims(each, 1))
+            of_mean = ops.square(away) - ops.expand_dims(variances[0], 1)
+            on_logits = on_logits + of_square * of_mean
+        else:
+            away *= on_values  # in place on PyTorch
+            on_logits = away
         if features[1] == 1:
             on_logits = ops.sum(on_logits, axis=3, keepdims=True)
-        return ops.sum(on_values, axis=2), on_logits
+        one = features[0] == 1
+        return (ops.squeeze if one else ops.sum)(on_values, axis=2), on_logits
 
     kept = None if mask is None else ops.cast(mask, dtype)
     if can_recompute() and not torch_traces():
@@ -258,18 +263,31 @@ def _gradients(
 ) -> Any:
     """Computes the gradients of inputs and weights from those that `pulled` returns per chunk."""
     count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
+    tf = sys.modules["tensorflow"] if keras.backend.backend() == "tensorflow" else None
 
-    def advance(index: Tensor, on_inputs: Tensor, *on_weights: Tensor) -> tuple[Tensor, ...]:
+    def advance(index: Tensor, on_inputs: Any, *on_weights: Tensor) -> tuple[Any, ...]:
         # The loop starts at the last chunk. Where two chunks overlap, the earlier chunk has the
         # gradients.
         start, chunk, counts = cut(count - 1 - index)
         on_chunk, *more = pulled(chunk, counts)
-        if of_inputs:
+        if of_inputs and tf:
+            on_inputs = on_inputs.write(count - 1 - index, ops.transpose(on_chunk, (1, 0, 2)))
+        elif of_inputs:
             on_inputs = ops.slice_update(on_inputs, (0, start, 0), on_chunk)
         return on_inputs, *(a + b for a, b in zip(on_weights, more, strict=True))
 
-    carried = inputs if of_inputs else inputs[:, :0]
-    return _loop(count, advance, tuple(ops.zeros_like(x) for x in (carried, *weights)))
+    zeros = tuple(ops.zeros_like(x) for x in weights)
+    if not (of_inputs and tf):
+        return _loop(
+            count, advance, (ops.zeros_like(inputs if of_inputs else inputs[:, :0]), *zeros)
+        )
+    # TensorFlow's `slice_update` copies all gradients for each chunk.
+    parts, *on_weights = _loop(count, advance, (tf.TensorArray(inputs.dtype, count), *zeros))
+    on_steps, time = parts.concat(), ops.shape(inputs)[1]
+    if not isinstance(time, int) or time % min(chunk_size, time):
+        last = ops.shape(on_steps)[0] // count * (count - 1)
+        on_steps = ops.concatenate([on_steps[:last], on_steps[last - time :]])
+    return ops.transpose(on_steps, (1, 0, 2)), *on_weights
 
 
 @functools.cache
@@ -312,14 +330,14 @@ def _torch_recomputing() -> Any:
             results = [x.detach() for x in ctx.saved_tensors[: ctx.count]]
             # The gradients of the inputs are written chunk by chunk. The gradients of the weights
             # are added.
-            total: list[Any] = [
-                torch.zeros_like(x) if n else None
-                for x, n in zip((inputs, *weights), needed, strict=True)
+            on_inputs = torch.empty_like(inputs) if needed[0] else None
+            on_weights = [
+                torch.zeros_like(x) if n else None for x, n in zip(weights, needed[1:], strict=True)
             ]
             for start in range(0, inputs.shape[1], ctx.chunk_size):
                 steps = slice(start, start + ctx.chunk_size)
                 of_chunk = None if kept is None else kept[:, steps]
-                given = [x.detach() for x in (inputs[:, steps], *weights)]
+                given = [x.detach() for x in (inputs[:, steps].contiguous(), *weights)]
                 for x, n in zip(given, needed, strict=True):
                     x.requires_grad_(n)
                 with torch.enable_grad():
@@ -327,10 +345,12 @@ def _torch_recomputing() -> Any:
                 on_found = cotangents(gradients, results, *(x.detach() for x in found))
                 pairs = [(x, g) for x, g in zip(found, on_found, strict=True) if x.requires_grad]
                 torch.autograd.backward(*zip(*pairs, strict=True))
-                for index, x in enumerate(given):
+                if on_inputs is not None:
+                    on_inputs[:, steps] = given[0].grad
+                for x, on_weight in zip(given[1:], on_weights, strict=True):
                     if x.grad is not None:
-                        (total[0][:, steps] if index == 0 else total[index]).add_(x.grad)
-            return None, None, total[0], None, *total[1:]
+                        on_weight.add_(x.grad)
+            return None, None, on_inputs, None, *on_weights
 
     return Recomputing
 
@@ -374,23 +394,29 @@ def _over_time(
         chunks = split(inputs, chunk_size, 1)
         masks = [None] * len(chunks) if kept is None else split(kept, chunk_size, 1)
         for chunk, of_chunk in zip(chunks, masks, strict=True):
-            carry = step(*carry, chunk, of_chunk, *weights)
+            carry = step(*carry, chunk.contiguous(), of_chunk, *weights)
         return carry
     count, cut = _chunks(inputs, kept, chunk_size, carry[0].dtype)
     return tuple(_loop(count, lambda index, *carry: step(*carry, *cut(index)[1:], *weights), carry))
 
 
 def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
-    """Returns the number of chunks, and a function to each chunk's start, steps and new steps."""
+    """Returns the number of chunks, and a function to each chunk's start, steps and new steps.
+
+    The new steps are `None` if all steps of all chunks are new and kept.
+    """
     batch, time, dim = ops.shape(inputs)
     size = min(chunk_size, time) if isinstance(time, int) else ops.minimum(chunk_size, time)
     steps = ops.arange(size)
+    all_count = kept is None and isinstance(time, int) and time % size == 0
 
-    def cut(index: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def cut(index: Tensor) -> tuple[Tensor, Tensor, Tensor | None]:
         # The last chunk is as long as the other chunks, so it may contain steps that are already
         # counted.
         start = ops.minimum(index * size, time - size)
         chunk = ops.slice(inputs, (0, start, 0), (batch, size, dim))
+        if all_count:
+            return start, chunk, None
         counts = ops.cast(steps + start >= index * size, dtype)[None]
         if kept is not None:
             counts = counts * ops.slice(kept, (0, start), (batch, size))
