@@ -13,6 +13,7 @@ import hashlib
 import json
 import math
 import tomllib
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -321,7 +322,7 @@ class Effect:
 
     Args:
         mean: The mean difference of accuracy.
-        median: The median difference. One set with a large difference does not move it.
+        median: The median difference. One set with a large difference moves it little.
         interval: Its 95 % interval over sets, or `None`.
         probabilities: That the row is better, equal, worse.
         word: Which of these is certain, if any.
@@ -497,6 +498,7 @@ def effects_in(
     found = {}
     for row in rows:
         leads = np.array([acc[place[row]] - acc[place[base]] for acc in sets.values()])
+        leads = leads[~np.isnan(leads)]
         found[row] = (float(leads.mean()) if len(leads) else math.nan, bootstrap(leads))
     return found
 
@@ -517,7 +519,10 @@ def situations(those: list[Cell], lines: Lines, rows: list[str]) -> dict[str, st
             told[name] = f"{len(sets) or 'No'} set{'s' * (len(sets) != 1)} so far: too few to say."
             continue
         these = [block for (task, _), block in found.items() if task in tasks]
-        told[name] = _advice(sets, rows, lambda row, these=these: cost(these, row))  # type: ignore[misc]
+        kinds = Counter({set_of(cell.task): cell.kind for cell in some if cell.learned}.values())
+        (most, count), *_ = kinds.most_common()
+        over = f"{len(sets)} sets, {count} of them {most}"
+        told[name] = _advice(sets, rows, lambda row, these=these: cost(these, row), over)  # type: ignore[misc]
     every = by_set(those, Choice())
     for name, (one, other) in RULE["twins"].items():
         if {one, other} <= set(rows):
@@ -543,7 +548,15 @@ def _span(lead: float, ends: tuple[float, float] | None) -> str:
     return points(lead) + (f" ({' to '.join(map(points, ends))})" if ends else "")
 
 
-def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], float]) -> str:
+def keeping_up(sets: dict[str, np.ndarray], rows: list[str], first: str) -> list[str]:
+    """The rows that are not shown to be behind one of them: its lead's interval contains zero."""
+    ends = {row: _lead(sets, rows, first, row)[1] for row in rows}
+    return [row for row, each in ends.items() if row == first or each is None or each[0] <= 0]
+
+
+def _advice(
+    sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], float], over: str
+) -> str:
     """The row with the largest mean, the cheapest on a level with it, what has no weights.
 
     Of few sets the intervals are wide: a row that is not behind must at least lead the mean.
@@ -551,19 +564,15 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
     means = np.mean([accuracy[: len(rows)] for accuracy in sets.values()], axis=0)
     first = rows[int(means.argmax())]
 
-    def behind(row: str) -> bool:
-        ends = _lead(sets, rows, first, row)[1]
-        return row != first and ends is not None and ends[0] > 0
-
     # Of five sets not even five alike are told from chance by their signs, at 0.05.
     hint = ", too few for more than a hint" * (len(sets) < 6)
     told = f"{named(first)} has the largest lead on the mean: "
-    told += f"{_span(*_lead(sets, rows, first, BASE))} points over {len(sets)} sets{hint}. "
-    if not behind(BASE):
+    told += f"{_span(*_lead(sets, rows, first, BASE))} points over {over}{hint}. "
+    level = keeping_up(sets, rows, first)
+    if BASE in level:
         return told + "But the mean may be as good, for the interval contains zero."
     base = means[rows.index(BASE)]
-    level = [row for row, each in zip(rows, means, strict=True) if each > base and not behind(row)]
-    cheap = min(level, key=time)
+    cheap = min((row for row in level if means[rows.index(row)] > base), key=time)
     if cheap == first:
         told += f"No cheaper pooling keeps up; an epoch takes {time(cheap):.2f} times the mean's. "
     else:
@@ -573,11 +582,10 @@ def _advice(sets: dict[str, np.ndarray], rows: list[str], time: Callable[[str], 
     free = max(
         (row for row in WITHOUT_WEIGHTS if row in rows), key=lambda row: means[rows.index(row)]
     )
-    told += (
-        f"The best without weights to learn is {named(free)}: "
-        f"{_span(*_lead(sets, rows, free, BASE))}."
-    )
-    return told
+    if means[rows.index(free)] <= base:
+        return told + "Of those without weights to learn, the mean itself is best."
+    told += f"The best without weights to learn is {named(free)}: "
+    return told + f"{_span(*_lead(sets, rows, free, BASE))}."
 
 
 # --- sentences ---------------------------------------------------------------------------------

@@ -126,10 +126,15 @@ def sentences(lines):
 
 
 def advice(lines):
-    """What to take in each situation, from verdict.json."""
-    return "\n".join(
-        f"- **{name.capitalize()}**. {each}" for name, each in words.situations().items()
-    )
+    """What to take in each situation, from verdict.json, and how two twins differ."""
+    found, twins, items = words.situations(), verdict.RULE["twins"], []
+    counts = {block.split(" (")[0] for those in words.told()["sets"].values() for block in those}
+    for name, tasks in verdict.RULE["situations"].items():
+        steps = [grid.TASKS[task].length for task in tasks if task in counts]
+        at = f"{min(steps)} to {max(steps)}"
+        items.append(f"- **{name.capitalize()}** (sequences cut at {at} steps). {found[name]}")
+    twin = [f"**{name.capitalize()}, or not?** {found[name]}" for name in twins if name in found]
+    return "\n".join(items) + "".join(f"\n\n{each}" for each in twin)
 
 
 def rule(lines):
@@ -156,7 +161,7 @@ def spanned(lead, ends, between=" "):
 
 
 def choices(lines):
-    """Every row against the mean and the linear classifier: its lead, and how it was judged."""
+    """Every row against the mean: its lead, and how it was judged."""
     found = judged(lines)
     if found is None:
         return "*Nothing to choose before two sets have all rows.*"
@@ -167,13 +172,8 @@ def choices(lines):
         word = effect.word and f"{effect.word}: {effect.holds} of {effect.choices}"
         return spanned(effect.mean, effect.interval), points(effect.median), word or "open"
 
-    body = [
-        (named(row), *cells(found.against[BASE].get(row)), cells(found.against[FLOOR].get(row))[0])
-        for row in found.rows
-    ]
-    head = ("pooling", "points ahead of the mean", "median", "judged")
-    head += ("points ahead of the best linear classifier",)
-    return table(head, body, left=(0, 3))
+    body = [(named(row), *cells(found.against[BASE].get(row))) for row in found.rows]
+    return table(("pooling", "points ahead of the mean", "median", "judged"), body, left=(0, 3))
 
 
 def audit(lines):
@@ -200,21 +200,29 @@ def kinds(lines):
     if found is None:
         return "*No table before two sets have all rows.*"
     those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
-    encoders = {
-        f"`{encoder}`": verdict.effects_in(some, rows(lines))
-        for encoder in grid.ENCODERS
-        if (some := [cell for cell in those if cell.encoder == encoder])
-    }
-    return "\n\n".join(
+    columns_of = [
+        {kind: [cell for cell in those if cell.kind == kind] for kind in found.kinds},
+        {f"`{name}`": [cell for cell in those if cell.encoder == name] for name in grid.ENCODERS},
+    ]
+    found_in = [
+        {
+            name: verdict.effects_in(some, [*rows(lines), FLOOR])
+            for name, some in columns.items()
+            if some
+        }
+        for columns in columns_of
+    ]
+    longest = max(grid.TASKS[task].length for task, _ in counted(lines) if task in grid.TASKS)
+    return f"A sequence has at most {longest} steps.\n\n" + "\n\n".join(
         table(
             ("pooling", *columns),
             [
                 (named(row), *(spanned(*each[row], "<br>") for each in columns.values()))
-                for row in found.rows
+                for row in (*found.rows, FLOOR)
                 if row != BASE
             ],
         )
-        for columns in (found.kinds, encoders)
+        for columns in found_in
     )
 
 
@@ -232,14 +240,18 @@ def published(lines):
             if not (ends := verdict.over_splits(counts)):
                 waiting.append(each["task"])
                 continue
-            below = ends[1] < each["accuracy"]
-            lower += [each["task"]] * below
+            word = "not told apart"
+            if ends[1] < each["accuracy"]:
+                word = "lower"
+                lower.append(each["task"])
+            elif ends[0] > each["accuracy"]:
+                word = "higher"
             theirs = percent(each["accuracy"])
             theirs += f" ± {percent(each['error'])}" if "error" in each else ""
             ours = f"{percent(mean(counts))} ({' to '.join(map(percent, ends))}), {len(counts)}"
             body.append(
                 (each["task"], f"{each['method']} [{number}]", theirs, f"`{each['row']}`", ours)
-                + ("lower" if below else "within it, or above",)
+                + (word,)
             )
         told = f"Theirs: {source['how']}."
         if not source["checked"]:
@@ -251,7 +263,10 @@ def published(lines):
     later = ", ".join(dict.fromkeys(waiting))
     head = ("set", "published", "accuracy", "our row", "ours, 95 % interval, splits", "ours is")
     rest = f"\n\nNot run on two counted splits yet: {later}." * bool(later)
-    return "\n\n".join([table(head, body, left=(0, 1, 3)) + rest, "\n".join(notes)])
+    said = [row[-1] for row in body]
+    told = f"Ours is lower in {said.count('lower')} of {len(said)} rows, and higher in "
+    told += f'{said.count("higher")}. "Not told apart" shows no agreement: an interval may be wide.'
+    return "\n\n".join([told, table(head, body, left=(0, 1, 3, 5)) + rest, "\n".join(notes)])
 
 
 def by_kind(lines):
@@ -297,11 +312,13 @@ def plain(lines):
     return (
         f"- **Where attention helps.** {words.where()}\n"
         f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))}{cheapest} If "
-        f"people must see one weight per step, take {_linked(words.PLAIN)}.\n"
+        f"people must see one weight per step, take {_linked(words.PLAIN)}. "
+        f"{words.of(words.PLAIN)}\n"
         f"- **How sure this is.** {words.summary()}\n"
         f"- **Linear classifiers.** In {sum(lost)} of {len(lost)} cases no pooling is shown to be "
-        "better than a linear classifier. A case is a task behind one encoder. So measure yours "
-        "beside one."
+        "better than a linear classifier. A case is a task behind one encoder. In the other "
+        f"{len(lost) - sum(lost)} cases at least one of {len(found.rows)} poolings is, and one of "
+        "so many may be so by luck. So measure your pooling beside a linear classifier."
     )
 
 
@@ -321,7 +338,8 @@ def start(lines):
     """What to start with, from verdict.json."""
     return (
         f"**Start with {_linked(words.told()['first'])}.** {words.largest('It')}\n\n"
-        f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}."
+        f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
+        f"{words.of(words.PLAIN)}"
     )
 
 
@@ -331,16 +349,27 @@ def start_by_kind(lines):
     if found is None:
         return "*Nothing to start with before two sets have all rows.*"
     names = [row for row in found.rows if _group(row) in ("attention", "pooling")]
+    those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
     there, items = by_kind(lines), []
     for kind, ahead_of in found.kinds.items():
         these = list(there[kind].values())
+        some = verdict.by_set([cell for cell in those if cell.kind == kind], verdict.Choice())
         most = max(names, key=lambda row: ahead_of[row][0])
-        level = [row for row in names if not any(ahead(block, most, row) for block in these)]
-        cheap = min(level, key=lambda row: cost(these, row))
-        rest = "No cheaper pooling keeps up."
-        if cheap != most:
-            rest = f"{_linked(cheap)} is cheaper, and not shown to be behind."
-        items.append(f"- **{ASKED[kind]}**: {_linked(most)}, {spanned(*ahead_of[most])}. {rest}")
+        level = verdict.keeping_up(some, rows(lines), most)
+        cheap = min(
+            (row for row in names if row in level and ahead_of[row][0] > 0 or row == most),
+            key=lambda row: cost(these, row),
+        )
+        said, rest = f"{_linked(most)}, {spanned(*ahead_of[most])}.", ""
+        if ahead_of[most][1] is None:
+            rest = " So few sets cannot tell whether a cheaper one keeps up."
+        elif BASE in level:
+            said = f"The mean may be as good. Largest lead: {said}"
+        else:
+            rest = f" {_linked(cheap)} is cheaper, and keeps up."
+            rest = " No cheaper pooling keeps up." if cheap == most else rest
+        sets = f"{len(some)} set{'s' * (len(some) != 1)}"
+        items.append(f"- **{ASKED[kind]}** ({sets}). {said}{rest}")
     return "\n".join(items)
 
 

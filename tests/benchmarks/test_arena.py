@@ -431,6 +431,15 @@ def test_the_published_verdict_is_that_of_the_runs():
     assert published == json.loads(json.dumps(runs.judged(verdict.read(runs.FOLDER))))
 
 
+def test_advice_names_the_mean_where_it_is_the_best_without_weights():
+    for most, ends in ((0.4, "the mean itself is best."), (0.6, "`MaskedMaxPooling1D`: +10.0 ")):
+        accuracy = {verdict.BASE: 0.5, "AttentionPooling": 0.7, "MaskedMaxPooling1D": most}
+        rows, sets = list(accuracy), dict.fromkeys("abcdef", np.array(list(accuracy.values())))
+        told = verdict._advice(sets, rows, lambda row: 1.0, "6 sets")
+        assert "points over 6 sets. No cheaper pooling keeps up" in told and ends in told
+        assert verdict.keeping_up(sets, rows, "AttentionPooling") == ["AttentionPooling"]
+
+
 # --- sets inside packages ----------------------------------------------------------------------
 
 
