@@ -20,7 +20,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 from results import points
 from tables import table
 
-from benchmarks.arena import verdict, words
+from benchmarks.arena import grid, runs, verdict, words
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
 ARENA, SPEED = RESULTS / "arena", RESULTS / "speed"
@@ -30,12 +30,13 @@ CHANGE = "<!-- the change -->"
 EXAMPLE = "<!-- example of README -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 POOLING = "AttentionPooling"
-# Tasks of the comparison, with what they ask: gains and losses alike.
+GATED = f"{POOLING}, gated"
+# Tasks of the comparison, picked by hand, with what they ask: gains and losses alike.
 SHOWN = {
     ("bags_any", "dense"): "bags of digits",
     ("trec", "minilm"): "questions (TREC)",
     ("sst2", "minilm"): "opinions (SST-2)",
-    ("imdb", "minilm"): "long reviews (IMDB)",
+    ("imdb", "minilm"): f"reviews (IMDB), first {grid.TASKS['imdb'].length} pieces",
     ("subj", "minilm"): "subjectivity (SUBJ)",
 }
 LINEAR_ON = ("imdb", "minilm")
@@ -53,72 +54,101 @@ def lead(block, better, worse):
 
 
 def speed():
-    """How many times as fast a learned query is as with Keras's layer, on JAX."""
+    """How many times as fast a learned query is as with Keras's layer, on JAX; the sizes."""
     text = (SPEED / "targets_jax_cpu.json").read_text(encoding="utf-8")
-    (row,) = (
-        row
+    ((row, title),) = (
+        (row, case["title"])
         for case in json.loads(text)["cases"]
         if case["title"].startswith("Learned query") and "gradients" in case["title"]
         for row in case["rows"]
         if (row["fast"], row["slow"]) == (QUERY, PEER)
     )
-    return "{:.1f} times ({:.1f} to {:.1f})".format(*row["ratio"])
+    sizes = title.partition(", ")[2].rpartition(", ")[0]
+    return "{:.1f} times ({:.1f} to {:.1f})".format(*row["ratio"]), sizes
 
 
 def moved():
-    """How many layers give another result when padding is added, ours and others."""
+    """Of our layers and of others': how many move with padding, how many with NaN in it, of all."""
     counts = []
     for group in ("ours", "peers"):
         files = [RESULTS / "behaviour" / f"{backend}.json" for backend in BACKENDS]
         found = [json.loads(file.read_text(encoding="utf-8"))[group] for file in files]
         probes = [layer for each in found for layer in each.values()]
         ran = [each for each in probes if ":" not in each["padding"]]
-        bad = sum(each["padding"] != "no" or each["nan"] != "no" for each in ran)
-        counts.append(f"{bad} of {len(ran)}")
+        bad = [each for each in ran if each["padding"] != "no"]
+        nan = [each for each in ran if each["padding"] != "no" or each["nan"] != "no"]
+        counts.append((len(bad), len(nan), len(ran)))
     return counts
+
+
+def everywhere(row):
+    """The lead of a row over all sets, with its interval, as `verdict.json` has them."""
+    effect = words.told()["rows"][row]["against_mean"]
+    lead, low, high = map(words.points, (effect["points"], *effect["interval"]))
+    return f"{lead} ({low} to {high})"
+
+
+def counted():
+    """The runs that count: those of the split that chose the settings do not."""
+    lines = verdict.read(ARENA)
+    return verdict.counted(lines, runs.judged_rows(lines))
 
 
 def figures(links):
     """The table and the verdict; `links` has where the figures stand."""
-    blocks = verdict.blocks(verdict.read(ARENA))
+    blocks, sets = counted(), len(words.told()["sets"])
     rows = [[what, lead(blocks[key], POOLING, verdict.BASE)] for key, what in SHOWN.items()]
+    rows.append([f"**all {sets} sets** (interval over sets)", everywhere(POOLING)])
     linear = lead(blocks[LINEAR_ON], LINEAR, verdict.BASE)
-    ours, peers = moved()
+    (_, ours, of_ours), (padded, nan, of_peers) = moved()
+    times, sizes = speed()
+    cut = grid.TASKS[LINEAR_ON[0]].length
+    sure = [words.told()["rows"][row]["against_mean"]["word"] for row in (POOLING, GATED)]
+    open_ones = "Neither lead is sure. " * (sure == [None, None])
     return (
-        f"{words.where()} The table has five tasks of the {links['arena']}. MiniLM, a small "
-        "language model, reads the texts.\n\n"
+        f"{words.where()} We picked {len(SHOWN)} tasks of the {links['arena']} for the table, "
+        "gains and losses alike. MiniLM, a small language model, reads the texts as pieces of "
+        "words.\n\n"
         f"{table(['data', 'points ahead of the mean (95 % interval)'], rows)}\n\n"
         f"**So start with** {words.named(words.told()['first'])}. {words.largest('It')} If people "
-        f"must see one weight per step, start with `{POOLING}`. {links['which']}\n\n"
+        f"must see one weight per step, start with `{POOLING}`: {everywhere(POOLING)} points. "
+        f"With `gated=True` it has more weights, and {everywhere(GATED)} points. "
+        f"{open_ones}{links['which']}\n\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
         "does. On IMDB a linear classifier that counts words (TF-IDF) is "
-        f"{linear} points ahead of the mean.\n"
+        f"{linear} points ahead of the mean. It reads whole reviews; the mean reads the first "
+        f"{cut} pieces.\n"
         f"- **How sure is the lead?** {words.summary()}\n"
-        f"- **Padding** changes the result in {ours} cases with our layers, and in {peers} cases "
-        f"with layers of Keras and others ({links['behaviour']}).\n"
-        f"- **Speed.** `{QUERY}` trains {speed()} as fast as `MultiHeadAttention` with a learned "
-        f"query, on a CPU under JAX ({links['speed']}).\n"
+        f"- **Padding** changes the result in {ours} of {of_ours} cases with our layers, even if "
+        f"the padding holds NaN. With layers of Keras and others it does so in {padded} of "
+        f"{of_peers} cases, and in {nan} if the padding holds NaN. A case is a layer on a backend "
+        f"({links['behaviour']}).\n"
+        f"- **Speed.** `{QUERY}` is {times} as fast as `MultiHeadAttention` with a learned query. "
+        f"We timed the layer alone, forward and backward ({sizes}), on a CPU under JAX "
+        f"({links['speed']}).\n"
     )
 
 
 def change():
-    """The largest gain and the largest loss of the table, in a sentence."""
-    blocks = verdict.blocks(verdict.read(ARENA))
+    """The largest gain and the largest loss of the table, and the lead over all sets."""
+    blocks = counted()
     leads = {
         what: verdict.mean(blocks[key][POOLING]) - verdict.mean(blocks[key][verdict.BASE])
         for key, what in SHOWN.items()
     }
     best, worst = max(leads, key=leads.get), min(leads, key=leads.get)
     return (
-        f"It changes accuracy by {points(leads[best])} points on {best}, by "
-        f"{points(leads[worst])} on {worst.partition(' (')[0]} ([all](#measured))."
+        f"On two of the tasks that we picked: {points(leads[best])} points of accuracy on {best}, "
+        f"{points(leads[worst])} on {worst.partition(' (')[0]}. Over all "
+        f"{len(words.told()['sets'])} sets of data the mean change is {everywhere(POOLING)} "
+        "([all](#measured))."
     )
 
 
 IN_README = {
     "arena": "[comparison](docs/comparison.md)",
     "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
-    "behaviour": "[behaviour](benchmarks/results/behaviour/torch.json)",
+    "behaviour": "[behaviour](docs/behaviour.md)",
     "which": "[Which layer?](docs/which-layer.md)",
 }
 ON_THE_SITE = {

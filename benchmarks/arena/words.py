@@ -4,6 +4,8 @@ Nothing heavy is imported, and no run is read: whoever calls these says what the
 """
 
 import json
+import re
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -65,9 +67,17 @@ def where() -> str:
     gains: dict[str, float] = told()["gains"]
     best, worst = max(gains, key=gains.__getitem__), min(gains, key=gains.__getitem__)
     verb = "loses most" if gains[worst] < 0 else "gains least"
+    rule = tomllib.loads(Path(__file__).with_name("rule.toml").read_text(encoding="utf-8"))
+    parts = [[block.partition(" (")[0] for block in each] for each in told()["sets"].values()]
+    many = {
+        kind: sum(not set(part).isdisjoint(rule["kinds"][kind]) for part in parts)
+        for kind in (best, worst)
+    }
+    few = " Fewer than three sets give no interval." * (min(many.values()) < 3)
     return (
         f"`{PLAIN}` gains most {PLACES[best]}: {points(gains[best])} points of accuracy over the "
-        f"mean. It {verb} {PLACES[worst]}: {points(gains[worst])} points."
+        f"mean ({many[best]} sets). It {verb} {PLACES[worst]}: {points(gains[worst])} points "
+        f"({many[worst]} sets).{few}"
     )
 
 
@@ -76,7 +86,7 @@ def summary() -> str:
     rows, count = told()["rows"], len(told()["choices"])
     said = [
         f"{len(rows)} poolings were compared on {len(told()['sets'])} sets of data. Each pooling "
-        f"was judged {count} times, each time on other runs: for example without one of the sets."
+        f"was judged {count} times: for example without one of the sets, or with one encoder alone."
     ]
     if maybe := rows_that_are("better", "suggested"):
         leads = [
@@ -84,8 +94,16 @@ def summary() -> str:
             for row in maybe
             for each in [rows[row]["against_mean"]]
         ]
-        leads[0] %= " is surely better than the mean", " judgements"
+        leads[0] %= " is surely better than the mean", f" of {count} judgements"
+        breaks = [
+            re.sub(r"^(\w+ alone)$", r"with the encoder \1", each)
+            for each in rows[maybe[0]]["against_mean"]["breaks"]
+        ]
         said.append(", ".join(leads).replace("%s", "") + ".")
+        said.append(
+            f"In {len(breaks)} judgements {named(maybe[0])} is not surely better: "
+            f"{'; '.join(breaks)}."
+        )
     for word in ("better", "worse"):
         if whose := rows_that_are(word, "shown"):
             said.append(f"Surely {word} than the mean in every judgement: {joined(whose)}.")

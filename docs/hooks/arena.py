@@ -82,6 +82,11 @@ def counted(lines):
     return verdict.counted(lines, rows(lines))
 
 
+def tested(lines):
+    """All blocks without the runs of the split that chose the settings."""
+    return blocks([line for line in lines if line["seed"] != verdict.RULE["tuned_seed"]])
+
+
 def state(lines):
     """How much of the plan was run."""
     planned = grid.grid()
@@ -460,7 +465,7 @@ def weights(row, found):
 def overview(lines):
     """Every row: its mean rank, its lead with its probabilities, its cost, and every task."""
     ranked = judged(lines)
-    found, times = blocks(lines), times_of(lines)
+    found, times = tested(lines), times_of(lines)
     head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
     head += [*(f"time, {encoder}" for encoder in times), "memory", "weights"]
     head += [f"{task}, {encoder}" for task, encoder in found]
@@ -487,7 +492,7 @@ def overview(lines):
 def tables(lines):
     """A table for each block: the difference to the mean of the states, and how a row was run."""
     parts = []
-    for (task, encoder), block in blocks(lines).items():
+    for (task, encoder), block in tested(lines).items():
         head = ["row", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
         head += ["rate, dropout, size", "epochs", "runs"]
         body = []

@@ -581,7 +581,10 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     assert "No pooling is surely better than the mean in every judgement" in words.summary()
-    assert f"is surely better than the mean in {count} judgements." in words.summary()
+    of = len(found["choices"])
+    assert f"is surely better than the mean in {count} of {of} judgements." in words.summary()
+    assert f"In {of - count} judgements `AttentionPooling` is not surely better: " in words.summary()
+    assert "with the encoder gru alone" in words.summary()
     said = words.of("AttentionPooling")
     assert f"surely better than the mean in {count} of {len(found['choices'])} judgements" in said
     assert words.of("LastPooling1D").startswith(
@@ -596,7 +599,7 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     told = words.where()
     assert "gains most on bags: +2.0 points" in told and "loses most on pairs of texts" in told
     found["gains"].pop("pairs")
-    assert "It gains least on series: +0.5 points." in words.where()
+    assert "It gains least on series: +0.5 points (" in words.where()
 
 
 def test_the_defaults_of_the_command_line_are_such_as_the_verdict_allows():
