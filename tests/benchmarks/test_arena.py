@@ -585,8 +585,6 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert f"is surely better than the mean in {count} of {of} judgements." in words.summary()
     fails = f"In {of - count} judgements `AttentionPooling` is not surely better: "
     assert fails in words.summary()
-        f"In {of - count} judgements `AttentionPooling` is not surely better: " in words.summary()
-    )
     assert "with the encoder gru alone" in words.summary()
     said = words.of("AttentionPooling")
     assert f"surely better than the mean in {count} of {len(found['choices'])} judgements" in said
