@@ -331,7 +331,7 @@ def _torch_recomputing() -> Any:
             # The gradients of the inputs are written chunk by chunk. The gradients of the weights
             # are added.
             on_inputs = torch.empty_like(inputs) if needed[0] else None
-            on_weights = [
+            totals: list[Any] = [
                 torch.zeros_like(x) if n else None for x, n in zip(weights, needed[1:], strict=True)
             ]
             for start in range(0, inputs.shape[1], ctx.chunk_size):
@@ -347,10 +347,10 @@ def _torch_recomputing() -> Any:
                 torch.autograd.backward(*zip(*pairs, strict=True))
                 if on_inputs is not None:
                     on_inputs[:, steps] = given[0].grad
-                for x, on_weight in zip(given[1:], on_weights, strict=True):
+                for x, total in zip(given[1:], totals, strict=True):
                     if x.grad is not None:
-                        on_weight.add_(x.grad)
-            return None, None, on_inputs, None, *on_weights
+                        total.add_(x.grad)
+            return None, None, on_inputs, None, *totals
 
     return Recomputing
 
