@@ -2,6 +2,8 @@
 
 from html import escape
 
+import numpy as np
+
 VERDICTS = {1: "confirmed", 0: "level", -1: "other way"}
 STYLE = (
     "<style>.claims{margin:1em 0;font:13px/1.35 system-ui,sans-serif}"
@@ -26,6 +28,24 @@ def verdict(low, high):
     return (low > 0) - (high < 0)
 
 
+def half_interval(variance, *rows):
+    """Half of the 95 % interval of a mean, or of the difference of two.
+
+    Args:
+        variance: What the choice of the test items adds to its variance.
+        rows: The figures of the runs of each row. Runs count by Welch's t; a single run tells
+            nothing of other runs.
+    """
+    rng, draws = np.random.default_rng(0), 100_000
+    rows = [row for row in rows if len(row) > 1]
+    parts = np.array([np.var(row, ddof=1) / len(row) for row in rows])
+    moves = rng.normal(0, variance**0.5, draws)
+    if parts.sum():
+        degrees = parts.sum() ** 2 / sum(parts**2 / [len(row) - 1 for row in rows])
+        moves += parts.sum() ** 0.5 * rng.standard_t(degrees, draws)
+    return float(np.quantile(np.abs(moves), 0.95))
+
+
 def outcomes(claims, sets):
     """By claim and set: the verdict, the paper's points or None, ours, and our interval.
 
@@ -44,8 +64,13 @@ def outcomes(claims, sets):
     }
 
 
-def claims_html(found):
-    """Draws `outcomes`: of each set a point with its interval, and the paper's figure hollow."""
+def claims_html(found, what="set"):
+    """Draws `outcomes`: of each set a point with its interval, and the paper's figure hollow.
+
+    Args:
+        found: What `outcomes` gives.
+        what: The word for one set.
+    """
     rows = [row for of_claim in found.values() for row in of_claim.values()]
     points = [0, *(x for row in rows for x in row[1:] if x is not None)]
     first, last = min(points) // 1, -(-max(points) // 1)
@@ -58,6 +83,7 @@ def claims_html(found):
         return f'<td class="bar"><svg aria-hidden="true">{zero}{marks}</svg></td>'
 
     def signed(x, digits=1):
+        digits += digits == 1 and -0.05 < x < 0.05  # so that the sign of a small number counts
         return f"{x:+.{digits}f}".replace("-", "−")
 
     ticks = sorted({first, 0, last})
@@ -68,7 +94,7 @@ def claims_html(found):
     for words, of_claim in found.items():
         came = [row[0] for row in of_claim.values()]
         counts = (f"{VERDICTS[sign]} on {came.count(sign)}" for sign in VERDICTS if sign in came)
-        told = f"{', '.join(counts)} of {len(came)} set{'s' * (len(came) > 1)}"
+        told = f"{', '.join(counts)} of {len(came)} {what}{'s' * (len(came) > 1)}"
         lines.append(f'<tr class="claim"><th colspan="5"><b>{escape(words)}</b>: {told}</th></tr>')
         for name, (sign, paper, ours, low, high) in of_claim.items():
             x, size = at(ours), 3 + abs(sign)

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from benchmarks.intervals import claims_html, outcomes
+from benchmarks.intervals import claims_html, half_interval, outcomes
 
 pytestmark = pytest.mark.one_backend("draws numbers")
 
@@ -42,3 +42,16 @@ def test_the_picture_says_what_its_numbers_are():
     shapes = [re.findall(r'<g class="(.*?)">.*?/><(\w+)', each)[0] for each in marks[1:]]
     assert shapes == [("s1", "circle"), ("s0", "circle"), ("s-1", "rect"), ("s-1", "rect")]
     assert ['class="paper"' in each for each in marks[1:]] == [True, True, True, False]
+
+
+def test_a_small_number_keeps_its_sign_and_sets_have_another_name_if_asked():
+    page = claims_html({"x": {"a": (-1, None, -0.7, -1.3, -0.04)}}, what="kind")
+    assert "(−1.3 to −0.04)" in page and "other way on 1 of 1 kind<" in page
+
+
+def test_half_of_an_interval_is_by_the_normal_without_runs_and_by_t_with_them():
+    assert half_interval(4.0) == half_interval(4.0, [7.0]) == pytest.approx(1.96 * 2, rel=0.02)
+    assert half_interval(0.0, [1, 2, 3]) == pytest.approx(4.303 * 3**-0.5, rel=0.02)
+    # Welch: equal spreads of two rows of three runs have four degrees of freedom.
+    assert half_interval(0.0, [1, 2, 3], [3, 4, 5]) == pytest.approx(2.776 * 1.5**-0.5, rel=0.02)
+    assert half_interval(4.0, [1, 2, 3]) > half_interval(0.0, [1, 2, 3])
