@@ -20,16 +20,23 @@ from keras_attnpool.workbench.cli import main
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "guides" / "your-texts.md"
 RESULTS = ROOT / "benchmarks" / "results" / "command_line" / "guide.json"
-BLOCK = re.compile(r"^```console\n\$ (?P<command>[^\n]*)\n(?P<printed>.*?)^```", re.S | re.M)
+COMMAND = r"(?P<command>(?:[^\n]*\\\n)*[^\n]*)"  # in several lines, where it is long
+BLOCK = re.compile(rf"^```console\n\$ {COMMAND}\n(?P<printed>.*?)^```", re.S | re.M)
 PYTHON = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 # A class that is never predicted has no precision: "-" stands for a number.
+CELL = re.compile(r"\S+(?: \S+)*")
 NUMBERS = re.compile(r"[+-]?\d[\d.,]*|(?<=\s)-(?=\s|$)")
 LEFT_OUT = "..."
 
 
 def sessions(page: str) -> list[tuple[str, str]]:
     """Every command of the page, and what the page shows of its answer."""
-    return [(block["command"], block["printed"]) for block in BLOCK.finditer(page)]
+    return [(one_line(block["command"]), block["printed"]) for block in BLOCK.finditer(page)]
+
+
+def one_line(command: str) -> str:
+    """A command as it is typed."""
+    return " ".join(command.replace("\\\n", " ").split())
 
 
 def shape(line: str) -> str:
@@ -40,6 +47,8 @@ def shape(line: str) -> str:
 def shown(printed: str, received: str) -> str:
     """The answer in the page's form: its lines, with the numbers that were received.
 
+    A line of the page that ends in "..." shows the first cells of the line.
+
     Raises:
         ValueError: When the command prints a line of the page no longer.
     """
@@ -47,11 +56,20 @@ def shown(printed: str, received: str) -> str:
     for line in printed.splitlines():
         found: str | None = line
         if line.strip() and line != LEFT_OUT:
-            found = next((each for each in rest if shape(each) == shape(line)), None)
+            cells = len(CELL.findall(line.removesuffix(LEFT_OUT).rstrip()))
+            cut = line.endswith(LEFT_OUT)
+            answers = (first_cells(each, cells) if cut else each for each in rest)
+            found = next((each for each in answers if shape(each) == shape(line)), None)
         if found is None:
             raise ValueError(f"the page shows a line that is not printed: {line!r}\n{received}")
         lines.append(found.rstrip())
     return "\n".join(lines) + "\n"
+
+
+def first_cells(line: str, count: int) -> str:
+    """The beginning of a line, and that more follows."""
+    ends = [cell.end() for cell in CELL.finditer(line)]
+    return f"{line[: ends[count - 1]]} {LEFT_OUT}" if len(ends) > count else line
 
 
 def replay(page: str, folder: Path) -> list[dict[str, Any]]:
@@ -86,8 +104,8 @@ def refreshed(page: str, records: list[dict[str, Any]]) -> str:
     printed = {record["command"]: record["printed"] for record in records}
 
     def block(match: re.Match[str]) -> str:
-        command = match["command"]
-        return f"```console\n$ {command}\n{shown(match['printed'], printed[command])}```"
+        answer = shown(match["printed"], printed[one_line(match["command"])])
+        return f"```console\n$ {match['command']}\n{answer}```"
 
     return BLOCK.sub(block, page)
 

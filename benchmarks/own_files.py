@@ -2,7 +2,7 @@
 
 `python -m benchmarks.own_files` runs `train` without any option once a set, each in a process of
 its own, and keeps what came of it in `benchmarks/results/command_line/own_files.json`, from which
-the table of the guide "Your texts, step by step" is made: `--table` prints it. Names ask for single
+the table of the page "How `train` was measured" is made: `--table` prints it. Names ask for single
 runs: `trec`, `trec3000` for a part of the texts, `trec-gru` for other options, `trec@8` for draws
 of so many texts a class.
 """

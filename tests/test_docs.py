@@ -207,10 +207,18 @@ def test_a_downloaded_notebook_needs_no_file_of_the_repository(path, tmp_path, m
 
 
 def test_what_is_long_is_folded_behind_its_first_paragraph():
-    long = "<h2 id=a>A</h2><p>One.</p><table>" + "x" * fold.LONGEST + "</table>"
-    page = fold.sections(f"<h1>T</h1>{long}<h2>B</h2><p>Two.</p>")
-    assert page.startswith("<h1>T</h1><h2 id=a>A</h2><p>One.</p><details>")
-    assert page.endswith("</table></details><h2>B</h2><p>Two.</p>")
+    table = "<table><tr><th>model</th><th>F1</th></tr><tr>" + "x" * fold.LONGEST + "</table>"
+    own = "<details><summary>How.</summary>z</details>"
+    page = fold.sections(f"<h1>T</h1><h3 id=a>A</h3><p>One.</p>{table}{own}<h2>B</h2><p>Two.</p>")
+    assert page.startswith("<h1>T</h1><h3 id=a>A</h3><p>One.</p><details>")
+    assert "<summary>Table of 1 rows: model, F1; How</summary><table>" in page
+    assert page.endswith("</details></details><h2>B</h2><p>Two.</p>")
+    # Below a title of the second rank the first table stays in sight, unless it is too long.
+    page = fold.sections(f"<h2>A</h2><p>One.</p><p>Two.</p><p>Three.</p>{table}{own}")
+    assert f"{table}<details><summary>How</summary>{own}</details>" in page
+    long = table.replace("x", "x<tr>")
+    assert "<p>One.</p><details>" in fold.sections(f"<h2>A</h2><p>One.</p>{long}")
+    assert fold.sections(f"<h2>A</h2>{table}") == f"<h2>A</h2>{table}"
     one = '<div class="doc doc-object x"><h2>A</h2><div class="doc-signature"><pre>a()</pre></div>'
     one += '<div class="doc doc-contents first"><p>S.</p>{}</div></div>'
     page = fold.objects(one.format("<div><div>x</div></div><p>y</p>") + one.format("z"))
@@ -327,7 +335,7 @@ def test_a_broken_link_and_a_machine_are_seen():
 
 # The pages that tell what was measured. A figure of theirs comes by a marker of the hook figures.py
 # or stands in a table; a setting is code.
-MEASURED = "results comparison believable-attention speed which-layer index"
+MEASURED = "results comparison believable-attention speed targets which-layer index"
 MEASURED = [f"{name}.md" for name in MEASURED.split()]
 MEASURED += [page for page in PAGES if page.startswith("papers/")]
 NUMBER = r"(?:\d[\d,.]*|an?|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty)"
@@ -342,6 +350,7 @@ TYPED = {
     "index.md": ["Python 3.11", "Keras 3.12"],
     "results.md": ["95 % interval"],  # true by definition
     "comparison.md": ["95 % interval"],
+    "speed.md": ["takes three times as long", "one twelfth of the peer's time"],  # notation
     "papers/lama.md": ["within 0.0016 million"],  # tests/layers holds it
     "papers/mpsan.md": ["twice as wide"],  # the architecture
 }
@@ -452,16 +461,43 @@ def measured_costs(kind, backend):
 
 
 def test_the_speed_page_is_written_from_the_results():
-    page = source("speed.md")
+    page = source("speed.md") + source("targets.md")
     filled = speed.fill(page, RESULTS)
     assert "<!-- speed:" not in filled and filled.count("\n    |") > 100
+    assert speed.MISSING not in filled
     assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
+    # What was asked once and never reached still says so, on the page and in its file.
+    assert filled.count("struck (was") > 30 and "| missed |" not in filled.split("GPU")[0]
     bags = speed.fill(source("guides/bags.md"), RESULTS)
     assert "<!-- speed:" not in bags and "| 1,000,000 instances |" in bags
     # Ratios, never times of some machine.
     assert not re.search(r"\d (ms|seconds?|µs)\b", filled)
     picture = drawn(speed.chart(measured_costs("speed", "jax")))
     assert marks(picture)[1] == len(speed.DRAWN)
+
+
+def test_the_sentences_below_the_first_table_of_speed_are_true():
+    """The words "fraction", "least" and "most" of `speed.overview` follow from its files."""
+    folder = RESULTS / "speed"
+    jax, torch, gpu = (
+        next(case for case in speed.series(data) if case["time"] == 256)["costs"]
+        for data in (
+            json.loads((folder / f"speed_{name}.json").read_text(encoding="utf-8"))
+            for name in speed.MACHINES.values()
+        )
+    )
+    first, *others = speed.POOLINGS
+    for costs, order in ((jax, 1), (torch, 1), (gpu, -1)):
+        assert all(order * costs[first][0] < order * costs[name][0] for name in others)
+        assert all(costs[name][0] < costs[speed.ATTENTION][0] for name in speed.POOLINGS)
+    text = speed.overview(folder)
+    calls = re.search(r"`(\w+)` needs the least .* is (\d+) calls, .*`(\w+)` is (\d+)\.", text)
+    assert calls[1] == first and int(calls[2]) > int(calls[4])
+    linear, quadratic = (
+        [float(figure) for figure in re.findall(r"\d\.\d\d", sentence)]
+        for sentence in re.search(r"exponents of the three.*", text)[0].split("The exponents")
+    )
+    assert max(linear) < 1.25 and min(quadratic) > 1.7
 
 
 def test_the_guide_of_growth_is_written_from_the_results():

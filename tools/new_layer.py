@@ -270,7 +270,8 @@ def of_page(
         "the number of parameters, or `No weights`, under Cost": bool(
             re.search(r"parameters|No weights", part["Cost"])
         ),
-        "a link to speed.md under Cost": "/speed.md" in part["Cost"],
+        "a link to speed.md under Cost": "/speed.md" in part["Cost"]
+        or "/targets.md" in part["Cost"],
         "a link to the API under Reference": "[API](../api/layers.md)" in part["Reference"],
     }
 

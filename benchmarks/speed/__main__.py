@@ -213,7 +213,8 @@ def _launches(path: Path | None, only: list[str] | None) -> None:
         backend = keras.backend.backend()
         shape = f"{launches.BATCH} x {launches.TIME} words, dim {launches.DIM}"
         data = {"backend": backend, "versions": measure.versions(), "cases": rows}
-        data |= {"setting": f"{shape}, {launches.HEADS} heads", "targets": launches.TARGETS}
+        data |= {"setting": f"{shape}, {launches.HEADS} heads"}
+        data |= {"targets": launches.TARGETS, "struck": launches.STRUCK}
         results.write(path, data)
 
 

@@ -1,15 +1,24 @@
 """Folds the long parts of pages that would not end: tables, and the reference.
 
-Headings and first paragraphs stay in sight, and a page reads as its own list of contents. A link
-to a heading leads there; browsers find words in what is folded.
+Headings, first paragraphs and the first table of a section stay in sight, and a page reads as its
+own list of contents. A link to a heading leads there; browsers find words in what is folded.
 """
 
 import re
 
-PAGES = {"comparison.md", "results.md", "speed.md"}
+PAGES = {"comparison.md", "results.md"}
 LONGEST = 6000  # characters of HTML that stay in sight under a heading
+ROWS = 40  # of a table that stays in sight
+SAID = 2  # parts that a summary tells before it counts
 SECTION = re.compile(r"(?=<h[23]\b)")
-TOP = re.compile(r"<h[23]\b.*?</h[23]>\s*(?:<p>.*?</p>\s*){0,2}", re.S)
+P = r"<p>(?:(?!</p>).)*</p>\s*"
+TOP = re.compile(rf"<h[23]\b.*?</h[23]>\s*(?:{P}){{0,2}}", re.S)
+PART = re.compile(
+    r"<(?P<kind>table|[uo]l)>(?:(?!<(?:table|[uo]l)>).)*?</(?P=kind)>|<(?P<figure>figure)\b.*?</figure>"
+    r"|<details\b[^>]*>\s*<summary>(?P<title>.*?)</summary>.*?</details>",
+    re.S,
+)
+FIRST = re.compile(rf"(?:{P})*(?P<part>{PART.pattern})\s*", re.S)
 OBJECT = '<div class="doc doc-object '
 SIGNATURE = '<div class="doc-signature'
 START = re.compile(r'<div class="doc doc-contents[^"]*">\s*(?:<p>.*?</p>\s*)?', re.S)
@@ -17,16 +26,55 @@ DIV = re.compile(r'<div class="doc doc-children|<(/?)div\b')
 
 
 def sections(content):
-    """The page with each long section folded behind its first two paragraphs."""
+    """The page with each long section folded, behind its first paragraphs and its first table."""
 
     def folded(section):
         top = TOP.match(section)
         if top is None or len(section) - top.end() < LONGEST:
             return section
-        rest = section[top.end() :]
-        return f"{top[0]}<details><summary>Tables and notes</summary>{rest}</details>"
+        end = top.end()
+        first = FIRST.match(section, end)
+        if (
+            section.startswith("<h2")
+            and first
+            and not first["title"]
+            and rows(first["part"]) <= ROWS
+        ):
+            end = first.end()
+        rest = section[end:]
+        if not rest:
+            return section
+        return f"{section[:end]}<details><summary>{summary(rest)}</summary>{rest}</details>"
 
     return "".join(folded(each) for each in SECTION.split(content))
+
+
+def rows(table):
+    """The lines of a table below its head; of a list, none."""
+    return max(table.count("<tr>") - 1, 0)
+
+
+def plain(text):
+    """Without tags, as HTML."""
+    return " ".join(re.sub(r"<[^>]+>", "", text).split())
+
+
+def summary(content):
+    """What a folded part holds: the columns of its tables, the titles of its own folded parts."""
+    found = []
+    for part in PART.finditer(content):
+        if part["kind"] == "table":
+            heads = [plain(head) for head in re.findall(r"<th\b[^>]*>(.*?)</th>", part[0], re.S)]
+            shown = ", ".join([head for head in heads if head][:4])
+            found.append(f"Table of {rows(part[0])} rows: {shown}{', …' * (len(heads) > 4)}")
+        elif part["figure"]:
+            found.append("Chart")
+        elif part["title"]:
+            found.append(plain(part["title"]).rstrip("."))
+    found = list(dict.fromkeys(found))
+    if len(found) > SAID + 1:
+        found[SAID:] = [f"and {len(found) - SAID} more"]
+    return "; ".join(found) or "Notes"
 
 
 def contents_end(html, start):
@@ -49,8 +97,8 @@ def objects(content):
             return each
         title, *signature = each[: start.start()].partition(SIGNATURE)
         rest, others = each[start.end() : end], each[end:]
-        summary = "<summary>Signature, arguments, example</summary>"
-        inside = f"<details>{summary}{''.join(signature)}{rest}</details>"
+        said = "<summary>Signature, arguments, example</summary>"
+        inside = f"<details>{said}{''.join(signature)}{rest}</details>"
         return f"{title}{start[0]}{inside}{others}"
 
     first, *others = content.split(OBJECT)

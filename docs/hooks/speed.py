@@ -67,7 +67,10 @@ def targets_table(data):
             if target is not None and ratio is not None:
                 verdict = "reached" if ratio[0] >= target else "missed"
             cells = [row["slow"], row["fast"], row["failed"] if ratio is None else times(ratio)]
-            cells += ["" if target is None else f"≥\u00a0{target:.2g}", verdict]
+            asked = "" if target is None else f"≥\u00a0{target:.2g}"
+            if "struck" in row:
+                asked = f"struck (was ≥\u00a0{row['struck']:.2g})"
+            cells += [asked, verdict]
             lines.append(cells)
     return table(head, lines, left=(0, 1, 4))
 
@@ -85,22 +88,89 @@ def layers_table(data):
     if not cases:
         return MISSING
     (case,) = cases
-    head = ["layer", "times average pooling", "of self-attention", "of a Transformer encoder"]
+    head = ["layer", "average pooling", "self-attention", "Transformer encoder"]
     lines = []
     base = case["costs"][AVERAGE][0]
+    # Measured later than the rest of its file, beside some of its layers.
+    later = "LearnedQueryPooling" if data["device"] == "cpu" else None
     for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
-        cost = case["costs"][layer][0] / base
-        cells = [layer, short(cost)]
+        cells = [f"{layer} (scaled)" if layer == later else layer]
+        cells.append(share([base / case["costs"][layer][0]]))
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
         lines.append(cells)
     return f"{words_of(case)}.\n\n" + table(head, lines)
+
+
+# The first table of the page: its columns, with their files, and its rows.
+MACHINES = {
+    "JAX, CPU": "jax_cpu",
+    "PyTorch, CPU": "torch_cpu",
+    "PyTorch, GPU (H100)": "torch_nvidia_h100_80gb_hbm3",
+}
+POOLINGS = (
+    "LearnedQueryPooling",
+    "AttentionPooling",
+    "MultiDimAttentionPooling",
+)
+SHOWN = {
+    AVERAGE: "the mean, `GlobalAveragePooling1D`",
+    **{name: f"`{name}`" for name in POOLINGS},
+    ATTENTION: "self-attention, and the mean of its states",
+}
+
+
+def overview(folder):
+    """The costs of five ways to a vector on three machines, and three sentences about them."""
+    files = {
+        machine: json.loads((folder / f"speed_{name}.json").read_text(encoding="utf-8"))
+        for machine, name in MACHINES.items()
+    }
+    launches = json.loads((folder / "launches_torch_cpu.json").read_text(encoding="utf-8"))
+    settings = {
+        machine: next(c for c in series(d) if c["time"] == 256) for machine, d in files.items()
+    }
+    costs = {m: {name: case["costs"][name][0] for name in SHOWN} for m, case in settings.items()}
+    lines = [
+        [title, *(share([cost[AVERAGE] / cost[name]]) for cost in costs.values())]
+        for name, title in SHOWN.items()
+    ]
+    of_attention = {
+        machine: [cost[name] / cost[ATTENTION] for name in POOLINGS]
+        for machine, cost in costs.items()
+    }
+    exponents = [[exponent(series(d), name) for d in files.values()] for name in SHOWN]
+    pooled = [e for each in exponents[1:-1] for e in each]
+    calls = {case["layer"]: case["training"] for case in launches["cases"]}
+    least, *_, most = sorted(POOLINGS, key=calls.get)
+    jax, cpu, gpu = (ends_of(shares) for shares in of_attention.values())
+    facts = [
+        "- **The time grows with the number of words.** The exponents of the three poolings by "
+        f"attention lie between {min(pooled):.2f} and {max(pooled):.2f}: 1 is linear, 2 is "
+        f"quadratic. The exponents of self-attention lie between {min(exponents[-1]):.2f} and "
+        f"{max(exponents[-1]):.2f}.",
+        "- **On a CPU these poolings take a fraction of the time of self-attention**: "
+        f"{jax} on JAX, and {cpu} on PyTorch.",
+        "- **On an eager GPU the number of calls counts more than the work.** "
+        f"`{most}` needs the least time of the three on a CPU and the most on the GPU: a training "
+        f"step of this layer is {calls[most]} calls, and a step of `{least}` is {calls[least]}. "
+        f"The three poolings take {gpu} of the time of self-attention there.",
+    ]
+    return "\n".join([table(["a training step", *MACHINES], lines), "", *facts])
+
+
+def ends_of(shares):
+    """The smallest and the largest, as `1/57 to 1/8.2`."""
+    low, *_, high = sorted(shares)
+    return f"{share([1 / low])} to {share([1 / high])}"
 
 
 def share(ratio):
     """What a layer costs of a peer, `1/12` or `3.4 ×`, from how many times the peer costs."""
     if ratio is None:
         return "–"
-    return f"1/{short(ratio[0])}" if ratio[0] >= 1 else f"{1 / ratio[0]:.3g} ×"
+    times = max(ratio[0], 1 / ratio[0])
+    figure = f"{times:.2g}" if times < 99.5 else f"{times:,.0f}"
+    return f"1/{figure}" if ratio[0] > 1 else f"{figure}\u00a0×"
 
 
 def forms_table(data):
@@ -151,13 +221,16 @@ def growth_table(data):
         cells = [
             "–" if c is None else short(c * t / first) for t, c in zip(words, costs, strict=True)
         ]
-        exponent = "–"
-        if len(known) > 2:
-            # From 256 words on, where the layers are no longer ruled by what a call costs.
-            (t1, c1), (t2, c2) = known[1], known[-1]
-            exponent = f"{math.log(c2 / c1) / math.log(t2 / t1):.2f}"
-        lines.append([name, *cells, exponent])
+        lines.append([name, *cells, f"{exponent(cases, name):.2f}" if len(known) > 2 else "–"])
     return table(head, lines)
+
+
+def exponent(cases, name):
+    """Of the growth from 256 words on, where no layer is ruled by the costs of a call."""
+    costs = [(case["time"], cost_of_a_word(case, name)) for case in cases]
+    known = [(time, cost * time) for time, cost in costs if cost is not None]
+    (t1, c1), (t2, c2) = known[1], known[-1]
+    return math.log(c2 / c1) / math.log(t2 / t1)
 
 
 UNIT = 512**3  # multiplications in the matrix product that is the unit of costs
@@ -235,8 +308,13 @@ def launches_table(data):
     for case in sorted(data["cases"], key=lambda case: case["forward"]):
         cells = [case["layer"], str(case["forward"]), str(case["training"])]
         if targets:
-            target = targets.get(case["layer"])
-            cells += [" / ".join(str(n or "–") for n in target or ()), str(case["sent"])]
+            pair = targets.get(case["layer"], (None, None))
+            struck = data["struck"].get(case["layer"], (None, None))
+            asked = [
+                f"struck (was {old})" if old else str(new or "–")
+                for new, old in zip(pair, struck, strict=True)
+            ]
+            cells += [" / ".join(asked) if any([*pair, *struck]) else "", str(case["sent"])]
         lines.append(cells)
     return f"{data['setting']}, float32.\n\n" + table(head, lines)
 
@@ -433,6 +511,7 @@ def limit_table(data):
 # The table's name, the kind of file, and what writes it.
 VIEWS = {
     "targets": ("targets", targets_table),
+    "overview": (None, overview),
     "layers": ("speed", layers_table),
     "forms": ("speed", forms_table),
     "growth": ("speed", growth_table),
@@ -455,6 +534,8 @@ def fill(markdown, folder):
 
     def filled(match):
         kind, write = VIEWS[match["view"]]
+        if kind is None:
+            return write(folder / "speed")
         path = folder / "speed" / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
         written = MISSING
         if path.exists():

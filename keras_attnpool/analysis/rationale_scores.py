@@ -15,7 +15,7 @@ class RationaleScore(NamedTuple):
 
     Attributes:
         mean: Mean over the scored texts.
-        uniform: The mean of uniform weights. Compare `mean` with it.
+        uniform: The mean score that uniform weights would have. Compare `mean` with it.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
         num_left_out: Number of texts that were left out, because they have no rationale tokens or

@@ -26,9 +26,9 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
 def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, even for an empty batch.
 
-    Some operations fail for an empty batch: maximum, convolution and LSTM with TensorFlow on a CPU,
-    any maximum with Keras 3.16, and taking steps with JAX 0.4. So the function computes a row of
-    zeros and drops its result.
+    Some operations fail for an empty batch. TensorFlow on a CPU fails in maximum, convolution and
+    LSTM. Keras 3.16 fails in any maximum. JAX 0.4 fails when it takes steps. So the function
+    computes a row of zeros and drops its result.
 
     Args:
         compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. The function

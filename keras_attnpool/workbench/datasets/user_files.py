@@ -39,7 +39,7 @@ def load_tsv(
 
     By default a line is `label<TAB>text`, and there is no header. If a whole field is quoted, it is
     read as csv and pandas write it: `"he said ""hi"" twice"` is the text `he said "hi" twice`.
-    Every other quotation mark is part of the text.
+    All other quotation marks are part of the text.
 
     Args:
         path: The file. Gzip is recognised by the content.

@@ -1,4 +1,4 @@
-"""The terminal sessions of the guide "Your texts, step by step", and its tables."""
+"""The terminal sessions of the guide "Your texts, step by step", and the tables behind it."""
 
 import json
 
@@ -9,6 +9,7 @@ from benchmarks import guide, own_files
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
 
 PAGE = guide.PAGE.read_text(encoding="utf-8")
+MEASURED = (guide.PAGE.parents[1] / "train-measured.md").read_text(encoding="utf-8")
 
 
 def check(records):
@@ -32,6 +33,11 @@ def test_the_page_shows_what_was_printed():
 
 def test_a_line_that_is_no_longer_printed_is_seen():
     assert guide.shown("a 1\n...\nb  -\n", "a -22\nx\nb  7.5\n") == "a -22\n...\nb  7.5\n"
+    cut = guide.shown("one  0.1 ...\na b  +9 (0 to 1) ...\n", "one  0.5  7\na b  -2 (3 to 4)  8\n")
+    assert cut == "one  0.5 ...\na b  -2 (3 to 4) ...\n"
+    long = "```console\n$ do --this \\\n    --that\nit\n```"
+    assert guide.sessions(long) == [("do --this --that", "it\n")]
+    assert guide.refreshed(long, [{"command": "do --this --that", "printed": "it"}]) == long
     with pytest.raises(ValueError, match="Accuracy"):
         guide.shown("Accuracy 0.4\n", "Precision 0.4\n")
 
@@ -47,8 +53,8 @@ def test_the_page_can_be_followed(tmp_path):
 def test_the_tables_are_those_of_the_runs():
     kept = json.loads(own_files.RESULTS.read_text(encoding="utf-8"))
     for table in own_files.tables(kept):
-        assert table in PAGE
+        assert table in MEASURED
     some = kept["tokens_of_minilm"]["IMDB, 2500 texts"]
     words, (few, many) = some["TF-IDF of both"], (some[most]["model"] for most in ("128", "256"))
-    assert f"level with TF-IDF: {few:.3f} beside {words:.3f}." in " ".join(PAGE.split())
-    assert f"ahead: {many:.3f}." in " ".join(PAGE.split())
+    assert f"level with TF-IDF: {few:.3f} beside {words:.3f}." in " ".join(MEASURED.split())
+    assert f"ahead: {many:.3f}." in " ".join(MEASURED.split())
