@@ -87,15 +87,32 @@ def mean(runs: Lines, name: str = "test_accuracy") -> float:
     return float(np.mean([run[name] for run in runs]))
 
 
+def spread(block: Block) -> tuple[float, int] | None:
+    """Variance of a run beside the means of its row and of its split, and degrees of freedom.
+
+    Two runs of a row tell little of their spread, but all rows of a block were trained alike.
+    """
+    most = max(map(len, block.values()))
+    table = np.array(
+        [
+            [run["test_accuracy"] for run in sorted(runs, key=lambda run: run["seed"])]
+            for runs in block.values()
+            if len(runs) == most
+        ]
+    )
+    rest = table - table.mean(axis=0) - table.mean(axis=1, keepdims=True) + table.mean()
+    degrees = (len(table) - 1) * (most - 1)
+    return (float((rest**2).sum() / degrees), degrees) if degrees else None
+
+
 def interval(block: Block, better: str, worse: str) -> tuple[float, float] | None:
     """The paired 95 % interval of a difference within a block; one run tells nothing of another."""
     if min(len(block[better]), len(block[worse])) < 2:
         return None
     size = int(block[better][0]["examples"].split()[2])
     rows = {row: {"runs": block[row]} for row in (better, worse)}
-    return paired_interval(
-        {"measure": "accuracy", "test_examples": size, "rows": rows}, better, worse
-    )
+    results = {"measure": "accuracy", "test_examples": size, "rows": rows, "spread": spread(block)}
+    return paired_interval(results, better, worse)
 
 
 def ahead(block: Block, better: str, worse: str) -> bool:

@@ -147,11 +147,12 @@ def paired_interval(
 ) -> tuple[float, float] | None:
     """The 95 % interval of a difference of two rows, or `None`; by paired bootstrap.
 
-    Test items are drawn anew, each with both models' answers, and so are the runs of either model:
-    a difference that another seed would turn around is none. Folds have items of their own and are
-    drawn in pairs. A run that kept no answers takes part by its figure; `None` where a row has no
-    run that kept them, the file lacks the targets that F1 and correlations need, or folds are
-    missing.
+    Test items are drawn anew, each with both models' answers, and other runs move the means by
+    Student's t: a difference that another seed would turn around is none. A file whose rows were
+    all trained alike may hold the `spread` of a run: its variance and its degrees of freedom. Folds
+    have items of their own and make pairs. A run that kept no answers takes part by its figure;
+    `None` where a row has no run that kept them, the file lacks the targets that F1 and
+    correlations need, or folds are missing.
     """
     kept = [answers(results, row) for row in (better, worse)]
     measure, targets = results["measure"], None
@@ -174,14 +175,15 @@ def paired_interval(
             _drawn(rng, (kept[0][fold] - kept[1][fold])[None], draws)[:, 0] for fold in both
         ) / math.sqrt(len(both) * len(reached[0]))
         leads = [reached[0][fold] - reached[1][fold] for fold in reached[0]]
-        differences = _average(rng, leads, draws) + noise
+        differences = np.mean(leads) + noise + _moves(rng, draws, leads)
     else:
         runs = np.stack([*kept[0].values(), *kept[1].values()])
         noise = _drawn(rng, runs, draws, measure, targets)
         first = len(kept[0])
-        differences = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
-        differences += _average(rng, list(reached[0].values()), draws)
-        differences -= _average(rng, list(reached[1].values()), draws)
+        noise = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
+        one, other = (list(runs.values()) for runs in reached)
+        differences = np.mean(one) - np.mean(other) + noise
+        differences = differences + _moves(rng, draws, one, other, spread=results.get("spread"))
     return tuple(float(each) for each in np.quantile(differences, (0.025, 0.975)))
 
 
@@ -210,17 +212,26 @@ def _drawn(
     )
 
 
-def _average(rng: np.random.Generator, values: Any, draws: int) -> np.ndarray:
-    """The mean of the runs, drawn anew: `(draws,)`.
+def _moves(
+    rng: np.random.Generator, draws: int, *rows: Any, spread: tuple[float, int] | None = None
+) -> np.ndarray:
+    """How far other runs would move the mean of a row, or the difference of two: `(50, draws)`.
 
-    Three values drawn from themselves spread too little; the factor makes up for it.
+    By Student's t with the `spread` that all rows have, else by Welch's: three runs tell little of
+    their own spread, and drawn from themselves they give an interval that is too short. The tails
+    of t need many draws. The spread of a single run is unknown, and taken as none.
     """
-    runs = len(values)
-    if runs == 1:
-        return np.full(draws, values[0])
-    mean = np.mean(values)
-    moves = rng.multinomial(runs, [1 / runs] * runs, size=draws) @ (values - mean) / runs
-    return mean + math.sqrt(runs / (runs - 1)) * moves
+    if spread:
+        total, degrees = spread[0] * sum(1 / len(row) for row in rows), float(spread[1])
+    else:
+        several = [row for row in rows if len(row) > 1]
+        variances = np.array([np.var(row, ddof=1) / len(row) for row in several])
+        total = variances.sum()
+        each = sum(variances**2 / [len(row) - 1 for row in several])
+        degrees = total**2 / each if total else 1.0
+    if not total:
+        return np.zeros((1, draws))
+    return math.sqrt(total) * rng.standard_t(degrees, size=(50, draws))
 
 
 def interval_of(
@@ -272,7 +283,7 @@ def graded_interval(
 ) -> tuple[float, float]:
     """The 95 % interval of a mean of `graded`, or of the difference of two, by bootstrap.
 
-    Texts are drawn anew, each with the grades of both, and so are the runs of either.
+    Texts are drawn anew, each with the grades of both, and the runs move it by Welch's t.
     """
     rng = np.random.default_rng(0)
     sides = [first] if second is None else [first, second]
@@ -280,8 +291,8 @@ def graded_interval(
     values = [np.nanmean(side[:, known], axis=0) for side in sides]
     each = values[0] if second is None else values[0] - values[1]
     shares = rng.multinomial(len(each), np.full(len(each), 1 / len(each)), size=draws)
-    drawn = shares @ each / len(each) - each.mean()
-    for sign, side in zip((1, -1), sides, strict=False):
-        drawn += sign * _average(rng, np.nanmean(side, axis=1), draws)
+    moves = _moves(rng, draws, *(np.nanmean(side, axis=1) for side in sides))
+    means = [np.nanmean(side, axis=1).mean() for side in sides]
+    drawn = shares @ each / len(each) - each.mean() + means[0] - sum(means[1:]) + moves
     low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)

@@ -610,3 +610,25 @@ def test_the_defaults_of_the_command_line_are_such_as_the_verdict_allows():
     }
     for pooling in options.BEST_BEHIND.values():
         assert words.may_be_default(made_by[pooling])
+
+
+def test_two_runs_take_the_spread_of_all_rows():
+    """A row whose two runs happen to agree is not surer than its neighbours."""
+    rng = np.random.default_rng(0)
+    answers = packed(np.arange(400) % 2)
+    block = {
+        f"row {k}": [
+            {"seed": seed, "test_accuracy": value, "examples": "1 1 400", "correct": answers}
+            for seed, value in enumerate(rng.normal([0.5, 0.6], 0.02))
+        ]
+        for k in range(25)
+    }
+    variance, degrees = verdict.spread(block)
+    assert degrees == 24 and 0.5 < variance / 0.02**2 < 2
+    widths = [
+        high - low
+        for k in range(1, 9)
+        for low, high in [verdict.interval(block, "row 0", f"row {k}")]
+    ]
+    np.testing.assert_allclose(widths, widths[0], rtol=0.05)
+    assert verdict.spread({"alone": block["row 0"]}) is None

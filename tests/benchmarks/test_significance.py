@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from benchmarks.reproduce.results import packed
 from benchmarks.reproduce.significance import (
@@ -89,11 +90,29 @@ def test_intervals_have_the_spread_of_items_and_of_runs(kept):
     answered = [
         np.mean(runs[:count], axis=0) for runs, count in zip(right.values(), kept, strict=True)
     ]
-    variance = np.var(answered[0] - answered[1]) / items
-    variance += sum(np.var(values, ddof=1) / 3 for values in reached.values())
+    texts = np.sqrt(np.var(answered[0] - answered[1]) / items)
+    variances = [np.var(values, ddof=1) / 3 for values in reached.values()]
+    degrees = sum(variances) ** 2 / sum(each**2 / 2 for each in variances)
+    moves = np.sqrt(sum(variances)) * stats.t(degrees).ppf((np.arange(4000) + 0.5) / 4000)
+    sums = texts * rng.normal(size=(100, 1)) + moves
     difference = np.mean(reached["a"]) - np.mean(reached["b"])
-    assert abs((low + high) / 2 - difference) < 0.1 * (high - low)
-    assert abs((high - low) / (2 * 1.96 * np.sqrt(variance)) - 1) < 0.1
+    assert np.allclose((low, high), difference + np.quantile(sums, (0.025, 0.975)), rtol=0.05)
+
+
+def test_intervals_hold_what_they_promise():
+    """Of many pairs of rows that are equal, 5 % may look different; three runs of each are few."""
+    rng = np.random.default_rng(3)
+    alike = file(*(entry([1, 0] * 500) for _ in range(2)), items=1000)
+    outside = 0
+    for _ in range(400):
+        for row in alike["rows"].values():
+            row["runs"] = [
+                {**row["runs"][0], "seed": seed, "test_accuracy": value}
+                for seed, value in enumerate(rng.normal(0.5, 0.05, 3))
+            ]
+        low, high = paired_interval(alike, "a", "b", draws=100)
+        outside += not low <= 0 <= high
+    assert 0.02 < outside / 400 < 0.08
 
 
 def f1(predicted, targets):
@@ -126,12 +145,12 @@ def test_f1_and_correlations_are_paired(measure):
         chosen = rng.integers(0, items, items)
         leads = []
         for row in both:
-            values = [measure(run, truth) for run in row]
-            noise = np.mean([measure(run[chosen], truth[chosen]) for run in row]) - np.mean(values)
-            again = np.mean(rng.choice(values, len(row))) - np.mean(values)
-            widened = again * np.sqrt(len(row) / (len(row) - 1))
-            leads.append(np.mean(values) + noise + widened)
+            leads.append(np.mean([measure(run[chosen], truth[chosen]) for run in row]))
         drawn.append(leads[0] - leads[1])
+    values = [[measure(run, truth) for run in row] for row in both]
+    variances = np.array([np.var(each, ddof=1) / len(each) for each in values])
+    degrees = variances.sum() ** 2 / sum(variances**2 / (2, 1))
+    drawn = drawn + np.sqrt(variances.sum()) * rng.standard_t(degrees, size=(50, 3000))
     expected = np.quantile(drawn, (0.025, 0.975))
     assert np.allclose(found, expected, atol=0.08 * (expected[1] - expected[0]))
     # Unpaired it would be wider.
