@@ -207,7 +207,7 @@ def test_a_downloaded_notebook_needs_no_file_of_the_repository(path, tmp_path, m
 
 
 def test_what_is_long_is_folded_behind_its_first_paragraph():
-    table = "<table><tr><th>model</th><th>F1</th></tr><tr>" + "x" * fold.LONGEST + "</table>"
+    table = "<table><tr><th>model</th><th>F1</th></tr><tr>" + "x" * fold.LONGEST["2"] + "</table>"
     own = "<details><summary>How.</summary>z</details>"
     page = fold.sections(f"<h1>T</h1><h3 id=a>A</h3><p>One.</p>{table}{own}<h2>B</h2><p>Two.</p>")
     assert page.startswith("<h1>T</h1><h3 id=a>A</h3><p>One.</p><details>")

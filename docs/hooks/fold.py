@@ -7,8 +7,8 @@ own list of contents. A link to a heading leads there; browsers find words in wh
 import re
 
 PAGES = {"comparison.md", "results.md"}
-LONGEST = 6000  # characters of HTML that stay in sight under a heading
-ROWS = 40  # of a table that stays in sight
+LONGEST = {"2": 6000, "3": 2500}  # characters of HTML in sight under a heading, by its rank
+ROWS = 15  # of a table that stays in sight
 SAID = 2  # parts that a summary tells before it counts
 SECTION = re.compile(r"(?=<h[23]\b)")
 P = r"<p>(?:(?!</p>).)*</p>\s*"
@@ -30,7 +30,7 @@ def sections(content):
 
     def folded(section):
         top = TOP.match(section)
-        if top is None or len(section) - top.end() < LONGEST:
+        if top is None or len(section) - top.end() < LONGEST[section[2]]:
             return section
         end = top.end()
         first = FIRST.match(section, end)

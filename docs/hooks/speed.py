@@ -170,7 +170,7 @@ def share(ratio):
         return "–"
     times = max(ratio[0], 1 / ratio[0])
     figure = f"{times:.2g}" if times < 99.5 else f"{times:,.0f}"
-    return f"1/{figure}" if ratio[0] > 1 else f"{figure}\u00a0×"
+    return f"{figure}\u00a0×" if ratio[0] <= 1 or figure == "1" else f"1/{figure}"
 
 
 def forms_table(data):
