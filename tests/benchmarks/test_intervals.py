@@ -45,8 +45,8 @@ def test_the_picture_says_what_its_numbers_are():
 
 
 def test_a_small_number_keeps_its_sign_and_sets_have_another_name_if_asked():
-    page = claims_html({"x": {"a": (-1, None, -0.7, -1.3, -0.04)}}, what="kind")
-    assert "(−1.3 to −0.04)" in page and "other way on 1 of 1 kind<" in page
+    page = claims_html({"x": {"a": (-1, -0.0, -0.7, -1.3, -0.04)}}, what="kind")
+    assert "(−1.3 to −0.04)</td><td>+0.0<" in page and "other way on 1 of 1 kind<" in page
 
 
 def test_half_of_an_interval_is_by_the_normal_without_runs_and_by_t_with_them():
