@@ -20,8 +20,11 @@ HEADS = (
     "LAMA+ctx, 15 heads",
     "LAMA+ctx, 20 heads",
 )
+SCALED = [("LAMA+ctx, learned scale from 5", "SAN")]
 MORE = {
+    "lama_r8": SCALED,
     "lama_imdb_4000": [(name, "LAMA+ctx, 1 head") for name in HEADS],
+    "lama_imdb_4000_adam": SCALED,
     "sam_trec": [(f"SAM {delta}", "SAM") for delta in (0.1, 0.2, 0.4, 0.6, 0.8)],
 }
 
