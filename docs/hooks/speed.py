@@ -60,7 +60,7 @@ def targets_table(data):
     head = ("what takes", "how many times as long as", "measured", "target", "")
     lines = []
     for case in sorted(data["cases"], key=lambda case: case["title"]):
-        lines.append((f"**{case['title']}**", "", "", "", ""))
+        lines.append((f'<b class="setting">{case["title"]}</b>', "", "", "", ""))
         for row in case["rows"]:
             target, ratio = row["target"], row["ratio"]
             verdict = ""
