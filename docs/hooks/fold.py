@@ -8,7 +8,7 @@ import re
 
 PAGES = {"comparison.md", "results.md"}
 LONGEST = {"2": 6000, "3": 2500}  # characters of HTML in sight under a heading, by its rank
-ROWS = 15  # of a table that stays in sight
+ROWS = 10  # of a table that stays in sight
 SAID = 2  # parts that a summary tells before it counts
 SECTION = re.compile(r"(?=<h[23]\b)")
 P = r"<p>(?:(?!</p>).)*</p>\s*"
