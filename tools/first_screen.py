@@ -17,45 +17,25 @@ REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tools"), str(REPOSITORY / "docs" / "hooks")]
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
-from results import points
 from tables import table
 
-from benchmarks.arena import grid, runs, verdict, words
+from benchmarks.arena import words
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
-ARENA, SPEED = RESULTS / "arena", RESULTS / "speed"
+SPEED = RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
 CHANGE = "<!-- the change -->"
 EXAMPLE = "<!-- example of README -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
-POOLING = "AttentionPooling"
-GATED = f"{POOLING}, gated"
-# Tasks of the comparison, picked by hand, with what they ask: gains and losses alike.
-SHOWN = {
-    ("bags_any", "dense"): "bags of digits",
-    ("trec", "minilm"): "questions (TREC)",
-    ("sst2", "minilm"): "opinions (SST-2)",
-    ("imdb", "minilm"): f"reviews (IMDB), first {grid.TASKS['imdb'].length} pieces",
-    ("subj", "minilm"): "subjectivity (SUBJ)",
-}
-LINEAR_ON = ("imdb", "minilm")
-LINEAR = "TF-IDF, linear"
 QUERY, PEER = "LearnedQueryPooling", "MultiHeadAttention, a probe"
 BACKENDS = ("jax", "tensorflow", "torch")
 SENTENCES = (0, 8, 2)  # of the list
 
 
-def lead(block, better, worse):
-    """A difference of accuracies in points, with its interval."""
-    ends = verdict.interval(block, better, worse)
-    middle = verdict.mean(block[better]) - verdict.mean(block[worse])
-    return "{} ({} to {})".format(*map(points, (middle, *ends)))
-
-
-def speed():
-    """How many times as fast a learned query is as with Keras's layer, on JAX; the sizes."""
-    text = (SPEED / "targets_jax_cpu.json").read_text(encoding="utf-8")
+def speed(device):
+    """How many times as fast a learned query is as with Keras's layer on a device; the sizes."""
+    text = (SPEED / f"targets_{device}.json").read_text(encoding="utf-8")
     ((row, title),) = (
         (row, case["title"])
         for case in json.loads(text)["cases"]
@@ -64,7 +44,7 @@ def speed():
         if (row["fast"], row["slow"]) == (QUERY, PEER)
     )
     sizes = title.partition(", ")[2].rpartition(", ")[0]
-    return "{:.1f} times ({:.1f} to {:.1f})".format(*row["ratio"]), sizes
+    return row["ratio"], sizes
 
 
 def moved():
@@ -81,81 +61,73 @@ def moved():
     return counts
 
 
-def everywhere(row):
-    """The lead of a row over all sets, with its interval, as `verdict.json` has them."""
-    effect = words.told()["rows"][row]["against_mean"]
-    lead, low, high = map(words.points, (effect["points"], *effect["interval"]))
-    return f"{lead} ({low} to {high})"
-
-
-def counted():
-    """The runs that count: those of the split that chose the settings do not."""
-    lines = verdict.read(ARENA)
-    return verdict.counted(lines, runs.judged_rows(lines))
+def kinds():
+    """By kind of data the leads of the plain attention and of the first row."""
+    told = words.told()
+    pair = (words.PLAIN, told["first"])
+    rows = [
+        [words.DATA[kind], str(each["sets"]), *(words.spanned(each[row]) for row in pair)]
+        for kind, each in told["kinds"].items()
+    ]
+    rows.append(
+        [f"**{cell}**" for cell in ("all", len(told["sets"]), *map(words.everywhere, pair))]
+    )
+    return table(["data", "sets", *map(words.named, pair)], rows)
 
 
 def figures(links):
     """The table and the verdict; `links` has where the figures stand."""
-    blocks, sets = counted(), len(words.told()["sets"])
-    rows = [[what, lead(blocks[key], POOLING, verdict.BASE)] for key, what in SHOWN.items()]
-    rows.append([f"**all {sets} sets** (interval over sets)", everywhere(POOLING)])
-    linear = lead(blocks[LINEAR_ON], LINEAR, verdict.BASE)
     (_, ours, of_ours), (padded, nan, of_peers) = moved()
-    times, sizes = speed()
-    cut = grid.TASKS[LINEAR_ON[0]].length
-    sure = [words.told()["rows"][row]["against_mean"]["word"] for row in (POOLING, GATED)]
-    open_ones = "Neither lead is sure. " * (sure == [None, None])
+    times, sizes = speed("jax_cpu")
+    on_gpu, _ = speed("torch_nvidia_h100_80gb_hbm3")
+    level = ", so both take about as long" * (on_gpu[1] <= 1 <= on_gpu[2])
     return (
-        f"{words.where()} We picked {len(SHOWN)} tasks of the {links['arena']} for the table, "
-        "gains and losses alike. MiniLM, a small language model, reads the texts as pieces of "
-        "words.\n\n"
-        f"{table(['data', 'points ahead of the mean (95 % interval)'], rows)}\n\n"
-        f"**So start with** {words.named(words.told()['first'])}. {words.largest('It')} If people "
-        f"must see one weight per step, start with `{POOLING}`: {everywhere(POOLING)} points. "
-        f"With `gated=True` it has more weights, and {everywhere(GATED)} points. "
-        f"{open_ones}{links['which']}\n\n"
+        f"The {links['arena']} puts every pooling behind the same encoders. For two poolings the "
+        "table has how many points of accuracy each is ahead of the mean. Brackets have the 95 % "
+        "interval over the sets of data; fewer than three sets give none. A set can be of several "
+        f"kinds.\n\n{kinds()}\n\n"
+        f"- **Start with** {words.named(words.told()['first'])}. {words.largest('It')} "
+        f"{words.origin()}\n"
+        f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
+        f"{words.in_sight()} {links['which']}\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
-        "does. On IMDB a linear classifier that counts words (TF-IDF) is "
-        f"{linear} points ahead of the mean. It reads whole reviews; the mean reads the first "
-        f"{cut} pieces.\n"
-        f"- **How sure is the lead?** {words.summary()}\n"
+        f"does. {words.linear()}\n"
+        f"- **How sure is the lead?** {words.summary()} [*Surely* is defined]({links['rule']}).\n"
         f"- **Padding** changes the result in {ours} of {of_ours} cases with our layers, even if "
         f"the padding holds NaN. With layers of Keras and others it does so in {padded} of "
         f"{of_peers} cases, and in {nan} if the padding holds NaN. A case is a layer on a backend "
         f"({links['behaviour']}).\n"
-        f"- **Speed.** `{QUERY}` is {times} as fast as `MultiHeadAttention` with a learned query. "
-        f"We timed the layer alone, forward and backward ({sizes}), on a CPU under JAX "
+        f"- **Speed.** On a CPU under JAX `{QUERY}` is {spread(times)} as fast as "
+        "`MultiHeadAttention` with a learned query. We timed the layer alone, forward and backward "
+        f"({sizes}). On an H100 GPU under PyTorch it is {spread(on_gpu)} as fast{level} "
         f"({links['speed']}).\n"
     )
 
 
+def spread(ratio):
+    """A ratio of times with its range."""
+    return "{:.1f} times ({:.1f} to {:.1f})".format(*ratio)
+
+
 def change():
-    """The largest gain and the largest loss of the table, and the lead over all sets."""
-    blocks = counted()
-    leads = {
-        what: verdict.mean(blocks[key][POOLING]) - verdict.mean(blocks[key][verdict.BASE])
-        for key, what in SHOWN.items()
-    }
-    best, worst = max(leads, key=leads.get), min(leads, key=leads.get)
-    return (
-        f"On two of the tasks that we picked: {points(leads[best])} points of accuracy on {best}, "
-        f"{points(leads[worst])} on {worst.partition(' (')[0]}. Over all "
-        f"{len(words.told()['sets'])} sets of data the mean change is {everywhere(POOLING)} "
-        "([all](#measured))."
-    )
+    """The lead of the plain attention, over all sets and by kind of data."""
+    return f"{words.where()} ([all kinds](#measured))."
 
 
 IN_README = {
     "arena": "[comparison](docs/comparison.md)",
-    "speed": "[speed](benchmarks/results/speed/targets_jax_cpu.json)",
+    "speed": "[CPU](benchmarks/results/speed/targets_jax_cpu.json), "
+    "[GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json)",
     "behaviour": "[behaviour](docs/behaviour.md)",
     "which": "[Which layer?](docs/which-layer.md)",
+    "rule": "docs/comparison.md#rule",
 }
 ON_THE_SITE = {
     "arena": "[comparison](comparison.md)",
     "speed": "[speed](speed.md)",
     "behaviour": "[padding](behaviour.md)",
     "which": "[Which layer?](which-layer.md)",
+    "rule": "comparison.md#rule",
 }
 
 
@@ -245,7 +217,7 @@ def fill(markdown):
 
 def readme(text):
     """README with its figures."""
-    after, times = BLOCK.subn(lambda match: "\n" + figures(IN_README) + "\n", text)
+    after, times = BLOCK.subn(lambda match: "\n" + figures(IN_README), text)
     if times != 1:
         raise ValueError(f"README.md must have one place for the figures; found {times}")
     return after

@@ -180,7 +180,7 @@ def cost(those: list[Block], row: str) -> float:
 @dataclasses.dataclass(frozen=True)
 class Cell:
     """A block as the verdict sees it: of each counted seed the accuracy of every row, then of
-    the best linear classifier."""
+    the best linear classifier (NaN where the rule has none)."""
 
     task: str
     encoder: str
@@ -195,7 +195,7 @@ def cells(
     """The blocks with all rows."""
     found = []
     for (task, encoder), block in whole(lines, rows).items():
-        floors = [row for row in linear if row in block]
+        floors = [row for row in linear if row in block and kind_of(task) not in RULE["no_floor"]]
         best = max(floors, key=lambda row: mean(block[row])) if floors else None
         by_seed: dict[int, np.ndarray] = {}
         for seed in sorted({run["seed"] for run in block[rows[0]]}):
@@ -280,10 +280,16 @@ def by_set(those: list[Cell], choice: Choice) -> dict[str, np.ndarray]:
 # --- effects -----------------------------------------------------------------------------------
 
 
-def bootstrap(leads: np.ndarray) -> tuple[float, float] | None:
-    """The 95 % interval of a mean over sets, the sets drawn anew; `None` of fewer than three."""
+def over_sets(leads: np.ndarray) -> tuple[float, float] | None:
+    """The 95 % interval of a mean over sets, the sets drawn anew; `None` of fewer than three.
+
+    Draws of fewer than six sets vary too little; there the interval is Student's.
+    """
     if len(leads) < 3:
         return None
+    if len(leads) < 6:
+        half = stats.t.ppf(0.975, len(leads) - 1) * stats.sem(leads)
+        return float(leads.mean() - half), float(leads.mean() + half)
     drawn = np.random.default_rng(0).integers(len(leads), size=(10_000, len(leads)))
     # Sorted, so that the order of the sets decides nothing.
     low, high = np.quantile(np.sort(leads)[drawn].mean(axis=1), [0.025, 0.975])
@@ -366,6 +372,14 @@ class Effect:
 
 
 @dataclasses.dataclass(frozen=True)
+class Part:
+    """How many sets there are, and there the leads of every row on the base, with intervals."""
+
+    sets: int
+    leads: dict[str, tuple[float, tuple[float, float] | None]]
+
+
+@dataclasses.dataclass(frozen=True)
 class Verdict:
     """All that is said.
 
@@ -383,7 +397,10 @@ class Verdict:
         choices: What is found under each choice: the rows that are better and worse than the base,
             those that Wilcoxon's test with Holm's correction tells from it, the number of sets.
         situations: What to take in each situation, in plain words.
-        kinds: Of each kind of data the lead of every row on the base, and its interval.
+        kinds: The leads by kind of data.
+        origin: The leads on the small series, on all other sets, and on the real ones of these.
+        behind_linear: In how many blocks no row is shown to be ahead of the best linear
+            classifier, and how many blocks have one.
     """
 
     rows: list[str]
@@ -397,7 +414,9 @@ class Verdict:
     level_with: list[str]
     choices: dict[str, dict[str, Any]]
     situations: dict[str, str]
-    kinds: dict[str, dict[str, tuple[float, tuple[float, float] | None]]]
+    kinds: dict[str, Part]
+    origin: dict[str, Part]
+    behind_linear: tuple[int, int]
 
 
 def _ranks(rows: list[str], accuracy: np.ndarray) -> dict[str, float]:
@@ -459,7 +478,7 @@ def judge(
         return Effect(
             float(here.mean()) if len(here) else math.nan,
             float(np.median(here)) if len(here) else math.nan,
-            bootstrap(here),
+            over_sets(here),
             probabilities(here),
             said,
             len(under) - len(breaks),
@@ -499,25 +518,55 @@ def judge(
         [row for row in order if row == first or word(leads(declared, first, row)) != BETTER],
         audit,
         situations(those, lines, rows),
-        {
-            kind: effects_in([cell for cell in those if cell.kind == kind], rows)
-            for kind in RULE["kinds"]
-            if any(cell.kind == kind and cell.learned for cell in those)
-        },
+        parts(those, rows, {kind: lambda c, k=kind: c.kind == k for kind in RULE["kinds"]}),  # type: ignore[misc]
+        parts(those, rows, ORIGIN),
+        behind_linear(lines, rows, linear, kind_of),
     )
 
 
-def effects_in(
-    those: list[Cell], rows: list[str], base: str = BASE
-) -> dict[str, tuple[float, tuple[float, float] | None]]:
+def behind_linear(
+    lines: Lines, rows: list[str], linear: tuple[str, ...], kind_of: Callable[[str], str]
+) -> tuple[int, int]:
+    """In how many blocks no row is shown to be ahead of the best linear classifier, of how many."""
+    lost = []
+    for (task, _), block in counted(lines, rows).items():
+        floors = [row for row in linear if row in block]
+        if floors and kind_of(task) not in RULE["no_floor"]:
+            best = max(floors, key=lambda row, block=block: mean(block[row]))  # type: ignore[misc]
+            lost.append(not any(ahead(block, row, best) for row in rows))
+    return sum(lost), len(lost)
+
+
+# The parts of the sets between which a lead is compared.
+SMALL_SERIES, REST, REAL_REST = "small series", "other sets", "other sets, real data"
+ORIGIN: dict[str, Callable[[Cell], bool]] = {
+    SMALL_SERIES: lambda cell: cell.encoder in RULE["encoders"]["small_series"],
+    REST: lambda cell: not ORIGIN[SMALL_SERIES](cell),
+    REAL_REST: lambda cell: ORIGIN[REST](cell) and cell.task not in RULE["choices"]["generated"],
+}
+
+
+def parts(
+    those: list[Cell], rows: list[str], named_by: dict[str, Callable[[Cell], bool]]
+) -> dict[str, Part]:
+    """The parts of the sets in which something was learned."""
+    chosen = {name: [cell for cell in those if of(cell)] for name, of in named_by.items()}
+    return {
+        name: effects_in(some, rows)
+        for name, some in chosen.items()
+        if any(cell.learned for cell in some)
+    }
+
+
+def effects_in(those: list[Cell], rows: list[str], base: str = BASE) -> Part:
     """Of each row the mean difference to the base over the sets of some cells; its interval."""
     sets, place = by_set(those, Choice()), {row: at for at, row in enumerate(rows)}
     found = {}
     for row in rows:
         leads = np.array([acc[place[row]] - acc[place[base]] for acc in sets.values()])
         leads = leads[~np.isnan(leads)]
-        found[row] = (float(leads.mean()) if len(leads) else math.nan, bootstrap(leads))
-    return found
+        found[row] = (float(leads.mean()) if len(leads) else math.nan, over_sets(leads))
+    return Part(len(sets), found)
 
 
 # --- by situation ------------------------------------------------------------------------------
@@ -558,7 +607,7 @@ def _lead(
     """The mean difference of two rows over sets, and its interval."""
     one, two = rows.index(row), rows.index(other)
     leads = np.array([accuracy[one] - accuracy[two] for accuracy in sets.values()])
-    return float(leads.mean()), bootstrap(leads)
+    return float(leads.mean()), over_sets(leads)
 
 
 def _span(lead: float, ends: tuple[float, float] | None) -> str:
@@ -683,15 +732,30 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
     }
     if verdict is None:
         return told
+
+    def parts_told(those: dict[str, Part]) -> dict[str, dict[str, Any]]:
+        return {
+            name: {
+                "sets": part.sets,
+                **{
+                    row: {
+                        "points": round(100 * lead, 3),
+                        "interval": ends and [round(100 * x, 3) for x in ends],
+                    }
+                    for row, (lead, ends) in part.leads.items()
+                    if row in (words.PLAIN, verdict.rows[0])
+                },
+            }
+            for name, part in those.items()
+        }
+
     return told | {
         "sets": verdict.sets,
         "choices": list(verdict.choices),
         "situations": verdict.situations,
-        "gains": {
-            kind: round(100 * each[words.PLAIN][0], 2)
-            for kind, each in verdict.kinds.items()
-            if words.PLAIN in each
-        },
+        "kinds": parts_told(verdict.kinds),
+        "origin": parts_told(verdict.origin),
+        "behind_linear": list(verdict.behind_linear),
         "first": verdict.rows[0],
         "level_with_first": verdict.level_with,
         "rows": {
@@ -699,9 +763,9 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
                 "mean_rank": round(verdict.ranks[row], 2),
                 **{
                     "against_" + ("mean" if other == BASE else "linear"): {
-                        "points": round(100 * e.mean, 2),
-                        "median": round(100 * e.median, 2),
-                        "interval": e.interval and [round(100 * x, 2) for x in e.interval],
+                        "points": round(100 * e.mean, 3),
+                        "median": round(100 * e.median, 3),
+                        "interval": e.interval and [round(100 * x, 3) for x in e.interval],
                         **{name: round(p, 3) for name, p in e.probabilities.items()},
                         "word": e.word,
                         "status": e.status,

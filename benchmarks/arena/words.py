@@ -5,21 +5,24 @@ Nothing heavy is imported, and no run is read: whoever calls these says what the
 
 import json
 import re
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Attention in its plainest form, and how a sentence names a kind of data.
+# Attention in its plainest form, with a gate, and the rows with one weight per step and head.
 PLAIN = "AttentionPooling"
-PLACES = {
-    "few words decide": "where few words decide (generated texts)",
-    "sentences": "on sentences",
-    "documents": "on documents",
-    "pairs": "on pairs of texts",
-    "bags": "on bags",
-    "series": "on series",
-    "patches": "on patches of pictures",
+GATED = f"{PLAIN}, gated"
+PER_HEAD = ("LearnedQueryPooling", "StructuredSelfAttentionPooling", "GeneralizedPooling, scalar")
+PER_HEAD += ("LowRankAttentionPooling", "LowRankAttentionPooling, learned scale")
+# What sentences and tables call the kinds of data.
+DATA = {
+    "few words decide": "generated texts in which few words decide",
+    "sentences": "sentences",
+    "documents": "documents",
+    "pairs": "pairs of texts",
+    "bags": "bags",
+    "series": "series",
+    "patches": "patches of pictures",
 }
 FILE = Path(__file__).parents[1] / "results" / "arena" / "verdict.json"
 
@@ -34,6 +37,12 @@ def told() -> dict[str, Any]:
 def points(value: float) -> str:
     """A difference in points, with its sign; that of nothing is a plus."""
     return f"{round(value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
+
+
+def spanned(effect: dict[str, Any]) -> str:
+    """A lead in points, with its interval if there is one."""
+    ends = effect["interval"] and " to ".join(map(points, effect["interval"]))
+    return points(effect["points"]) + f" ({ends})" * bool(ends)
 
 
 def named(row: str) -> str:
@@ -62,64 +71,87 @@ def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
     ]
 
 
+def everywhere(row: str) -> str:
+    """The lead of a row on the mean over all sets, with its interval."""
+    return spanned(told()["rows"][row]["against_mean"])
+
+
 def where() -> str:
-    """Where the plain attention gains most over the mean, and where least."""
-    gains: dict[str, float] = told()["gains"]
-    best, worst = max(gains, key=gains.__getitem__), min(gains, key=gains.__getitem__)
-    verb = "loses most" if gains[worst] < 0 else "gains least"
-    rule = tomllib.loads(Path(__file__).with_name("rule.toml").read_text(encoding="utf-8"))
-    parts = [[block.partition(" (")[0] for block in each] for each in told()["sets"].values()]
-    many = {
-        kind: sum(not set(part).isdisjoint(rule["kinds"][kind]) for part in parts)
-        for kind in (best, worst)
-    }
-    few = " Fewer than three sets give no interval." * (min(many.values()) < 3)
+    """The kinds of data on which the plain attention is least and most ahead of the mean."""
+    leads = {kind: each[PLAIN]["points"] for kind, each in told()["kinds"].items()}
+    kinds = sorted(leads, key=lambda kind: leads[kind])
+    low, high = (f"{points(leads[kind])} ({DATA[kind]})" for kind in (kinds[0], kinds[-1]))
     return (
-        f"`{PLAIN}` gains most {PLACES[best]}: {points(gains[best])} points of accuracy over the "
-        f"mean ({many[best]} sets). It {verb} {PLACES[worst]}: {points(gains[worst])} points "
-        f"({many[worst]} sets).{few}"
+        f"Over all {len(told()['sets'])} sets of data `{PLAIN}` is {everywhere(PLAIN)} points of "
+        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}"
+    )
+
+
+def origin() -> str:
+    """Where the largest lead comes from: the small series, and what is left without them."""
+    leads = [(each["sets"], spanned(each[told()["first"]])) for each in told()["origin"].values()]
+    (small, most), (others, rest), (real, least) = leads
+    return (
+        f"{small} of the sets are small series behind a convolution; there the lead is {most}. On "
+        f"the other {others} sets the lead is {rest}. Without generated texts {real} sets remain; "
+        f"there the lead is {least}."
     )
 
 
 def summary() -> str:
-    """How sure it is that a pooling is better than the mean, and than the other poolings."""
-    rows, count = told()["rows"], len(told()["choices"])
-    said = [
-        f"{len(rows)} poolings were compared on {len(told()['sets'])} sets of data. Each pooling "
-        f"was judged {count} times: for example without one of the sets, or with one encoder alone."
-    ]
-    if maybe := rows_that_are("better", "suggested"):
-        leads = [
-            f"{named(row)} ({points(each['points'])} points)%s in {each['holds']}%s"
-            for row in maybe
-            for each in [rows[row]["against_mean"]]
-        ]
-        leads[0] %= " is surely better than the mean", f" of {count} judgements"
-        breaks = [
-            re.sub(r"^(\w+ alone)$", r"with the encoder \1", each)
-            for each in rows[maybe[0]]["against_mean"]["breaks"]
-        ]
-        said.append(", ".join(leads).replace("%s", "") + ".")
-        said.append(
-            f"In {len(breaks)} judgements {named(maybe[0])} is not surely better: "
-            f"{'; '.join(breaks)}."
-        )
-    for word in ("better", "worse"):
-        if whose := rows_that_are(word, "shown"):
-            said.append(f"Surely {word} than the mean in every judgement: {joined(whose)}.")
-        elif word == "better":
-            said.append("No pooling is surely better than the mean in every judgement.")
-    return " ".join(said)
+    """In how many judgements the first row is surely better than the mean."""
+    first, count = told()["first"], len(told()["choices"])
+    effect = told()["rows"][first]["against_mean"]
+    said = f"{len(told()['rows'])} poolings were judged {count} times each, for example without "
+    said += "one of the sets. "
+    if effect["word"] != "better":
+        return said + f"{named(first)} is not surely better than the mean."
+    said += f"{named(first)} is surely better than the mean in {effect['holds']} judgements."
+    none = "" if rows_that_are("better", "shown") else f" No pooling is so in all {count}."
+    return said + none
+
+
+def breaks() -> str:
+    """The judgements in which the first row is not surely better than the mean."""
+    first = told()["first"]
+    effect = told()["rows"][first]["against_mean"]
+    if effect["word"] != "better" or not effect["breaks"]:
+        return ""
+    those = [re.sub(r"^(\w+ alone)$", r"with the encoder \1", each) for each in effect["breaks"]]
+    return f" In {len(those)} judgements {named(first)} is not surely better: {'; '.join(those)}."
+
+
+def linear() -> str:
+    """In how many cases a linear classifier is as good as the poolings can show."""
+    lost, count = told()["behind_linear"]
+    return (
+        f"In {lost} of {count} cases no pooling is shown to be better than the best linear "
+        "classifier. A case is a task behind one encoder."
+    )
 
 
 def largest(name: str = "") -> str:
     """The row with the largest lead on the mean, and how many may be as good."""
     first = told()["first"]
-    lead = told()["rows"][first]["against_mean"]["points"]
-    said = f"{name or named(first)} has the largest lead on the mean, {points(lead)} points"
-    said += f" over {len(told()['sets'])} sets of data"
     others = len(told()["level_with_first"]) - 1
-    return said + f"; {others or 'no'} other{'s' * (others != 1)} may be as good."
+    return (
+        f"{name or named(first)} has the largest lead on the mean, {everywhere(first)} points over "
+        f"{len(told()['sets'])} sets of data. {others or 'No'} other pooling{'s' * (others != 1)} "
+        "may be as good."
+    )
+
+
+def in_sight() -> str:
+    """What the plain attention and others with one weight per step may lose against the first."""
+    ends = [told()["rows"][row]["against_mean"]["interval"] for row in (PLAIN, GATED)]
+    both = " Both intervals contain 0." * all(low <= 0 <= high for low, high in ends)
+    heads = [row for row in told()["level_with_first"] if row in PER_HEAD]
+    return (
+        f"Its lead is {everywhere(PLAIN)} points. The gated form has more weights. Its lead is "
+        f"{everywhere(GATED)} points.{both}"
+        + f" With one weight per step *and head*, {joined(heads)} may be as good as "
+        f"{named(told()['first'])}." * bool(heads)
+    )
 
 
 def situations() -> dict[str, str]:
@@ -139,12 +171,7 @@ def of(row: str, against: str = "mean") -> str:
         how += f" in all {count} judgements"
     else:
         how += f" in {effect['holds']} of {count} judgements"
-    ends = effect["interval"] and " to ".join(map(points, effect["interval"]))
-    return (
-        f"{named(row)} is {how}: {points(effect['points'])} points"
-        + f" ({ends})" * bool(ends)
-        + "."
-    )
+    return f"{named(row)} is {how}: {spanned(effect)} points."
 
 
 def may_be_default(row: str) -> bool:

@@ -3,13 +3,16 @@
 A line `<!-- arena: rule -->` becomes a view of the runs. What was not run is said to be missing.
 """
 
+import functools
 import json
+import math
 import os
 import re
 import statistics
 import sys
 import textwrap
 import tomllib
+from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -22,13 +25,14 @@ from results import percent, points
 from tables import table
 
 from benchmarks.arena import grid, runs, verdict, words
-from benchmarks.arena.verdict import BASE, FLOOR, ahead, blocks, cost, interval, mean
+from benchmarks.arena.verdict import BASE, BETTER, FLOOR, WORSE, blocks, cost, interval, mean
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 
 
 PUBLISHED = RESULTS.parent / "arena" / "published.toml"
+SERIES_METHOD = "InceptionTime"
 
 # What a mechanism is called where the memory of layers is measured.
 IN_MEMORY = {
@@ -138,8 +142,10 @@ def advice(lines):
         steps = [grid.TASKS[task].length for task in tasks if task in counts]
         at = f"{min(steps)} to {max(steps)}"
         items.append(f"- **{name.capitalize()}** (sequences cut at {at} steps). {found[name]}")
-    twin = [f"**{name.capitalize()}, or not?** {found[name]}" for name in twins if name in found]
-    return "\n".join(items) + "".join(f"\n\n{each}" for each in twin)
+    items += [
+        f"- **{name.capitalize()}, or not?** {found[name]}" for name in twins if name in found
+    ]
+    return "\n".join(items)
 
 
 def rule(lines):
@@ -147,7 +153,7 @@ def rule(lines):
     body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
     head = ("version", "runs at the time", "what changed")
     now = (
-        f"A difference below {100 * verdict.RULE['practical']:g} point counts as none. *Surely* "
+        f"A difference below {_region()} counts as none. *Surely* "
         f"means a probability of {verdict.RULE['certain']:g} or more. This is version "
         f"{verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
     )
@@ -162,6 +168,8 @@ def named(row):
 
 def spanned(lead, ends, between=" "):
     """A lead in points, with its interval if there is one."""
+    if math.isnan(lead):
+        return "–"
     return points(lead) + (f"{between}({' to '.join(map(points, ends))})" if ends else "")
 
 
@@ -179,6 +187,32 @@ def choices(lines):
 
     body = [(named(row), *cells(found.against[BASE].get(row))) for row in found.rows]
     return table(("pooling", "points ahead of the mean", "median", "judged"), body, left=(0, 3))
+
+
+def judgement(lines):
+    """The words of the column "judged", by the first row that has one."""
+    found = judged(lines)
+    effects = found.against[BASE] if found else {}
+    order = [row for row in (found.rows if found else ()) if row in effects]
+    row = next((row for row in order if effects[row].word == BETTER), None)
+    said = (
+        "*open* means that neither is so over all sets. An interval without 0 can be open, since "
+    )
+    said += f"a lead below {_region()} counts as none."
+    if row is None:
+        return said[0].upper() + said[1:]
+    each = effects[row]
+    return (
+        f"*better: {each.holds} of {each.choices}* means: in {each.holds} of {each.choices} "
+        f"judgements the probability of a lead of more than {_region()} is at least "
+        f"{verdict.RULE['certain']:g}. A judgement leaves out, for example, one set of data. "
+        f"*worse* means the same of a loss. {said}"
+    )
+
+
+def _region():
+    """The difference up to which none is counted."""
+    return f"{100 * verdict.RULE['practical']:g} point"
 
 
 def audit(lines):
@@ -218,39 +252,53 @@ def kinds(lines):
         for columns in columns_of
     ]
     longest = max(grid.TASKS[task].length for task, _ in counted(lines) if task in grid.TASKS)
-    return f"A sequence has at most {longest} steps.\n\n" + "\n\n".join(
+    by_kind, by_encoder = (
         table(
-            ("pooling", *columns),
+            ("pooling", *(f"{name} ({part.sets})" for name, part in columns.items())),
             [
-                (named(row), *(spanned(*each[row], "<br>") for each in columns.values()))
+                (named(row), *(spanned(*part.leads[row], "<br>") for part in columns.values()))
                 for row in (*found.rows, FLOOR)
                 if row != BASE
             ],
         )
         for columns in found_in
     )
+    return (
+        f"A sequence has at most {longest} steps.\n\n{by_kind}\n\n"
+        + f'??? abstract "By encoder"\n\n{textwrap.indent(by_encoder, "    ")}'
+    )
+
+
+def compared(lines):
+    """Of each published source its figures beside ours, where ours has two counted splits."""
+    with PUBLISHED.open("rb") as file:
+        sources = tomllib.load(file)["sources"]
+    found = {task: block for (task, _), block in tested(lines).items()}
+    for source in sources:
+        beside = []
+        for each in source["figures"]:
+            counts = found.get(each["task"], {}).get(each["row"], [])
+            if ends := verdict.over_splits(counts):
+                low, high = (each["accuracy"] > ends[1], each["accuracy"] < ends[0])
+                word = "lower" if low else "higher" if high else "not told apart"
+                beside.append((each, counts, ends, word))
+        yield source, beside
+
+
+def lower_than_published(lines):
+    """On how many sets of each method our figure is below the published one."""
+    told = {}
+    for _, beside in compared(lines):
+        for each, _, _, word in beside:
+            told.setdefault(each["method"], []).append(word == "lower")
+    return told
 
 
 def published(lines):
     """Our figures of small sets beside those of others; where ours is lower, what differs."""
-    with PUBLISHED.open("rb") as file:
-        sources = tomllib.load(file)["sources"]
     body, waiting, notes = [], [], []
-    found = {task: block for (task, _), block in blocks(lines).items()}
-    for number, source in enumerate(sources, start=1):
-        lower = []
-        for each in source["figures"]:
-            runs_of = found.get(each["task"], {}).get(each["row"], [])
-            counts = [run for run in runs_of if run["seed"] != verdict.RULE["tuned_seed"]]
-            if not (ends := verdict.over_splits(counts)):
-                waiting.append(each["task"])
-                continue
-            word = "not told apart"
-            if ends[1] < each["accuracy"]:
-                word = "lower"
-                lower.append(each["task"])
-            elif ends[0] > each["accuracy"]:
-                word = "higher"
+    for number, (source, beside) in enumerate(compared(lines), start=1):
+        for each, counts, ends, word in beside:
             theirs = percent(each["accuracy"])
             theirs += f" ± {percent(each['error'])}" if "error" in each else ""
             ours = f"{percent(mean(counts))} ({' to '.join(map(percent, ends))}), {len(counts)}"
@@ -258,12 +306,16 @@ def published(lines):
                 (each["task"], f"{each['method']} [{number}]", theirs, f"`{each['row']}`", ours)
                 + (word,)
             )
+        there = [each for each, *_ in beside]
+        waiting += [each["task"] for each in source["figures"] if each not in there]
         told = f"Theirs: {source['how']}."
         if not source["checked"]:
             told += " These figures are **unchecked**: the source was not at hand to compare with."
-        named = ", ".join(dict.fromkeys(lower))
+        lower = ", ".join(
+            dict.fromkeys(each["task"] for each, *_, word in beside if word == "lower")
+        )
         notes.append(
-            f"{number}. {source['name']}. {told}" + f" So ours is lower on {named}." * bool(lower)
+            f"{number}. {source['name']}. {told}" + f" Ours is lower on {lower}." * bool(lower)
         )
     later = ", ".join(dict.fromkeys(waiting))
     head = ("set", "published", "accuracy", "our row", "ours, 95 % interval, splits", "ours is")
@@ -282,18 +334,6 @@ def by_kind(lines):
     return {kind: found[kind] for kind in grid.KINDS if kind in found}
 
 
-# What the list of kinds calls them.
-ASKED = {
-    grid.FEW: "A few words decide, and a *not* reverses them (generated texts)",
-    grid.SHORT: "Sentences: opinions, topics",
-    grid.LONG: "Documents",
-    grid.PAIRS: "Two texts are compared",
-    grid.BAGS: "Bags, of which few instances decide",
-    grid.SERIES: "Series",
-    grid.PATCHES: "Patches of a picture",
-}
-
-
 def plain(lines):
     """The verdict in short: where attention helps, what to take, how sure that is."""
     found = judged(lines)
@@ -304,26 +344,26 @@ def plain(lines):
     cheapest = ""
     if attention:
         cheap = min(attention, key=lambda row: cost(those, row))
-        cheapest = f" The cheapest attention among these is {words.named(cheap)}: an epoch takes "
-        cheapest += f"{cost(those, cheap):.2f} times that of the mean."
-    both = [(block, set(grid.LINEAR) & set(block)) for block in those]
-    lost = [
-        not any(
-            ahead(block, row, max(floors, key=lambda row: mean(block[row]))) for row in found.rows
-        )
-        for block, floors in both
-        if floors
-    ]
+        cheapest = f" The cheapest attention among all these is {words.named(cheap)}: an epoch "
+        cheapest += f"takes {cost(those, cheap):.2f} times that of the mean."
+    surely = Counter(effect.word for effect in found.against[FLOOR].values())
+    published = lower_than_published(lines).get(SERIES_METHOD, [])
+    below = (
+        f" On {sum(published)} of {len(published)} series the accuracy of `{words.PLAIN}` is below "
+        f"the [published](#published) one of {SERIES_METHOD}."
+    ) * bool(published)
     return (
-        f"- **Where attention helps.** {words.where()}\n"
-        f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))}{cheapest} If "
-        f"people must see one weight per step, take {_linked(words.PLAIN)}. "
-        f"{words.of(words.PLAIN)}\n"
-        f"- **How sure this is.** {words.summary()}\n"
-        f"- **Linear classifiers.** In {sum(lost)} of {len(lost)} cases no pooling is shown to be "
-        "better than a linear classifier. A case is a task behind one encoder. In the other "
-        f"{len(lost) - sum(lost)} cases at least one of {len(found.rows)} poolings is, and one of "
-        "so many may be so by luck. So measure your pooling beside a linear classifier."
+        f"- **Where attention helps.** {words.where()}.\n"
+        f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))}{cheapest}\n"
+        f"- **Where this lead comes from.** {words.origin()}{below}\n"
+        f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
+        f"{words.in_sight()}\n"
+        f"- **How sure this is.** {words.summary()}{words.breaks()}\n"
+        f"- **Linear classifiers.** {words.linear()} {surely[BETTER]} of {len(found.rows)} "
+        f"poolings are surely better than the best linear classifier over these sets, "
+        f"{surely[WORSE]} surely worse. Series are left out: a linear classifier does not see "
+        "their order. With so many poolings, one can be ahead by chance. So measure your pooling "
+        "beside a linear classifier."
     )
 
 
@@ -342,9 +382,10 @@ def _linked(row):
 def start(lines):
     """What to start with, from verdict.json."""
     return (
-        f"**Start with {_linked(words.told()['first'])}.** {words.largest('It')}\n\n"
+        f"**Start with {_linked(words.told()['first'])}.** {words.largest('It')} "
+        f"{words.origin()}\n\n"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
-        f"{words.of(words.PLAIN)}"
+        f"{words.in_sight()}"
     )
 
 
@@ -355,27 +396,26 @@ def start_by_kind(lines):
         return "*Nothing to start with before two sets have all rows.*"
     names = [row for row in found.rows if _group(row) in ("attention", "pooling")]
     those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
-    there, items = by_kind(lines), []
-    for kind, ahead_of in found.kinds.items():
+    there, body = by_kind(lines), []
+    for kind, part in found.kinds.items():
         these = list(there[kind].values())
         some = verdict.by_set([cell for cell in those if cell.kind == kind], verdict.Choice())
-        most = max(names, key=lambda row: ahead_of[row][0])
+        most = max(names, key=lambda row: part.leads[row][0])
         level = verdict.keeping_up(some, rows(lines), most)
         cheap = min(
-            (row for row in names if row in level and ahead_of[row][0] > 0 or row == most),
+            (row for row in names if row in level and part.leads[row][0] > 0 or row == most),
             key=lambda row: cost(these, row),
         )
-        said, rest = f"{_linked(most)}, {spanned(*ahead_of[most])}.", ""
-        if ahead_of[most][1] is None:
-            rest = " So few sets cannot tell whether a cheaper one keeps up."
+        keeps = "none" if cheap == most else _linked(cheap)
+        if part.leads[most][1] is None:
+            keeps = "too few sets"
         elif BASE in level:
-            said = f"The mean may be as good. Largest lead: {said}"
-        else:
-            rest = f" {_linked(cheap)} is cheaper, and keeps up."
-            rest = " No cheaper pooling keeps up." if cheap == most else rest
-        sets = f"{len(some)} set{'s' * (len(some) != 1)}"
-        items.append(f"- **{ASKED[kind]}** ({sets}). {said}{rest}")
-    return "\n".join(items)
+            keeps = "the mean may be as good"
+        body.append(
+            (words.DATA[kind], str(part.sets), _linked(most), spanned(*part.leads[most]), keeps)
+        )
+    head = ("data", "sets", "largest lead", "points ahead of the mean", "cheaper, keeps up")
+    return table(head, body, left=(0, 2, 4))
 
 
 def legend(lines):
@@ -451,9 +491,7 @@ def _around(values):
 
 
 def weights(row, found):
-    """How many weights a row has more than the mean, the median over blocks; none of floors."""
-    if row not in grid.MECHANISMS:
-        return "–"
+    """How many weights a row has more than the mean, the median over blocks."""
     more = [
         b[row][0]["parameters"] - b[BASE][0]["parameters"]
         for b in found.values()
@@ -463,14 +501,13 @@ def weights(row, found):
 
 
 def overview(lines):
-    """Every row: its mean rank, its lead with its probabilities, its cost, and every task."""
+    """Every row: its mean rank, its lead with its probabilities, its cost; then every task."""
     ranked = judged(lines)
     found, times = tested(lines), times_of(lines)
     head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
     head += [*(f"time, {encoder}" for encoder in times), "memory", "weights"]
-    head += [f"{task}, {encoder}" for task, encoder in found]
     those = ranked.ranks if ranked else ()
-    order = [*those, *(row for row in grid.MECHANISMS if row not in those), *grid.FLOORS]
+    order = [*those, *(row for row in grid.MECHANISMS if row not in those)]
     body = []
     known = memories()
     for row in order:
@@ -484,9 +521,21 @@ def overview(lines):
             cells += [f"{ranked.holm[row]:.2g}"]
         cells += [f"{cost(b, row):.2f}" if row in those else "–" for b in times.values()]
         cells += [memory_of(row, known), weights(row, found)]
-        cells += [percent(mean(b[row])) if row in b else "–" for b in found.values()]
         body.append([row, *cells])
-    return table(head, body)
+    order += grid.FLOORS
+    parts = [table(head, body)]
+    for kind in grid.KINDS:
+        columns = {key: block for key, block in found.items() if grid.kind_of(key[0]) == kind}
+        cells = [
+            [row, *(percent(mean(b[row])) if row in b else "–" for b in columns.values())]
+            for row in order
+            if any(row in b for b in columns.values())
+        ]
+        if cells:
+            inside = table(["row", *(f"{task}, {encoder}" for task, encoder in columns)], cells)
+            title = f"Accuracy by task: {words.DATA[kind]}"
+            parts.append(f'??? abstract "{title}"\n\n{textwrap.indent(inside, "    ")}')
+    return "\n\n".join(parts)
 
 
 def tables(lines):
@@ -592,6 +641,7 @@ VIEWS = {
         start_by_kind,
         rule,
         choices,
+        judgement,
         audit,
         kinds,
         published,
@@ -600,11 +650,15 @@ VIEWS = {
 }
 
 
+# Read once for all pages, so that they share the verdict too.
+_read = functools.cache(verdict.read)
+
+
 def fill(markdown, folder):
     """Replaces the markers of a page by views of the runs in a folder."""
     if not MARKER.search(markdown):
         return markdown
-    lines = verdict.read(folder)
+    lines = _read(folder)
     return MARKER.sub(
         lambda match: textwrap.indent(VIEWS[match["view"]](lines), match["indent"]), markdown
     )

@@ -1,13 +1,15 @@
 """Folds the long parts of pages that would not end: tables, and the reference.
 
 Headings, first paragraphs and the first table of a section stay in sight, and a page reads as its
-own list of contents. A link to a heading leads there; browsers find words in what is folded.
+own list of contents. Below a heading of the class `whole` all does. A link to a heading leads
+there; browsers find words in what is folded.
 """
 
 import re
 
 PAGES = {"comparison.md", "results.md"}
 LONGEST = {"2": 6000, "3": 2500}  # characters of HTML in sight under a heading, by its rank
+WHOLE = 'class="whole"'
 ROWS = 10  # of a table that stays in sight
 SAID = 2  # parts that a summary tells before it counts
 SECTION = re.compile(r"(?=<h[23]\b)")
@@ -30,7 +32,7 @@ def sections(content):
 
     def folded(section):
         top = TOP.match(section)
-        if top is None or len(section) - top.end() < LONGEST[section[2]]:
+        if top is None or WHOLE in top[0] or len(section) - top.end() < LONGEST[section[2]]:
             return section
         end = top.end()
         first = FIRST.match(section, end)
