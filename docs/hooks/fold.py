@@ -11,15 +11,16 @@ PAGES = {"comparison.md", "results.md"}
 LONGEST = {"2": 6000, "3": 2500}  # characters of HTML in sight under a heading, by its rank
 WHOLE = 'class="whole"'
 ROWS = 10  # of a table that stays in sight
-SAID = 2  # parts that a summary tells before it counts
+SAID = 4  # parts that a summary tells before it counts
 SECTION = re.compile(r"(?=<h[23]\b)")
-P = r"<p>(?:(?!</p>).)*</p>\s*"
+P = r"<p>(?!<strong>[^<]*</strong></p>)(?:(?!</p>).)*</p>\s*"
 TOP = re.compile(rf"<h[23]\b.*?</h[23]>\s*(?:{P}){{0,2}}", re.S)
 PART = re.compile(
     r"<(?P<kind>table|[uo]l)>(?:(?!<(?:table|[uo]l)>).)*?</(?P=kind)>|<(?P<figure>figure)\b.*?</figure>"
     r"|<details\b[^>]*>\s*<summary>(?P<title>.*?)</summary>.*?</details>",
     re.S,
 )
+TITLE = re.compile(r"<p><strong>([^<]*)</strong></p>\s*$")  # of the table behind it
 FIRST = re.compile(rf"(?:{P})*(?P<part>{PART.pattern})\s*", re.S)
 OBJECT = '<div class="doc doc-object '
 SIGNATURE = '<div class="doc-signature'
@@ -68,7 +69,11 @@ def summary(content):
         if part["kind"] == "table":
             heads = [plain(head) for head in re.findall(r"<th\b[^>]*>(.*?)</th>", part[0], re.S)]
             shown = ", ".join([head for head in heads if head][:4])
-            found.append(f"Table of {rows(part[0])} rows: {shown}{', …' * (len(heads) > 4)}")
+            title = TITLE.search(content, 0, part.start())
+            if title:
+                found.append(f"{title[1]}: {rows(part[0])} rows")
+            else:
+                found.append(f"Table of {rows(part[0])} rows: {shown}{', …' * (len(heads) > 4)}")
         elif part["figure"]:
             found.append("Chart")
         elif part["title"]:

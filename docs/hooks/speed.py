@@ -67,9 +67,9 @@ def targets_table(data):
             if target is not None and ratio is not None:
                 verdict = "reached" if ratio[0] >= target else "missed"
             cells = [row["slow"], row["fast"], row["failed"] if ratio is None else times(ratio)]
-            asked = "" if target is None else f"≥\u00a0{target:.2g}"
+            asked = "" if target is None else f"≥\u00a0{short(round(target, 2))}"
             if "struck" in row:
-                asked = f"struck (was ≥\u00a0{row['struck']:.2g})"
+                asked = f"struck (was ≥\u00a0{short(round(row['struck'], 2))})"
             cells += [asked, verdict]
             lines.append(cells)
     return table(head, lines, left=(0, 1, 4))
