@@ -107,7 +107,9 @@ def summary() -> str:
     if effect["word"] != "better":
         return said + f"{named(first)} is not surely better than the mean."
     said += f"{named(first)} is surely better than the mean in {effect['holds']} judgements."
-    none = "" if rows_that_are("better", "shown") else f" No pooling is so in all {count}."
+    none = (
+        "" if rows_that_are("better", "shown") else f" No pooling is surely better in all {count}."
+    )
     return said + none
 
 
@@ -126,7 +128,8 @@ def linear() -> str:
     lost, count = told()["behind_linear"]
     return (
         f"In {lost} of {count} cases no pooling is shown to be better than the best linear "
-        "classifier. A case is a task behind one encoder."
+        "classifier. A case is a task behind one encoder. Series are left out: a linear classifier "
+        "does not see their order."
     )
 
 

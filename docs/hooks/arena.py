@@ -359,11 +359,10 @@ def plain(lines):
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
         f"{words.in_sight()}\n"
         f"- **How sure this is.** {words.summary()}{words.breaks()}\n"
-        f"- **Linear classifiers.** {words.linear()} {surely[BETTER]} of {len(found.rows)} "
-        f"poolings are surely better than the best linear classifier over these sets, "
-        f"{surely[WORSE]} surely worse. Series are left out: a linear classifier does not see "
-        "their order. With so many poolings, one can be ahead by chance. So measure your pooling "
-        "beside a linear classifier."
+        f"- **Linear classifiers.** {words.linear()} Over the other sets {surely[BETTER]} of "
+        f"{len(found.rows)} poolings are surely better than the best linear classifier, and "
+        f"{surely[WORSE]} are surely worse. With so many poolings, one can be ahead by chance. So "
+        "measure your pooling beside a linear classifier."
     )
 
 

@@ -587,7 +587,8 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     of = len(found["choices"])
-    told = f"surely better than the mean in {count} judgements. No pooling is so in all {of}."
+    told = f"surely better than the mean in {count} judgements. No pooling is surely "
+    told += f"better in all {of}."
     assert told in words.summary() and f"judged {of} times" in words.summary()
     fails = f"In {of - count} judgements `AttentionPooling` is not surely better: "
     assert fails in words.breaks() and "with the encoder gru alone" in words.breaks()
