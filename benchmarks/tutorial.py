@@ -71,6 +71,7 @@ LAMA_PAIRS = [
     ("LAMA + Ctx", "AVG"),
     ("LAMA + Ctx", "GRU + mean"),
     ("LAMA + Ctx", "GRU + maximum"),
+    ("SAN, hidden layer of 64", "GRU + maximum"),
     ("LAMA + Ctx", "LAMA"),
     ("LAMA + Ctx", "SAN, hidden layer of 32"),
     ("LAMA + Ctx", "SAN, hidden layer of 64"),

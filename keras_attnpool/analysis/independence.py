@@ -102,8 +102,8 @@ def batch_independence(
     padded if the model has neither a `Masking` layer nor a mask among its inputs; the result says
     so. Padding follows the rows, or precedes them if `rows` are padded in front. An input is a mask
     if it holds booleans or has "mask" in its name. An input is also a mask if each of its rows has
-    all ones on one side, and another input has floats for the same steps. A strided mask has fewer
-    steps than its input; the rows show how many steps it has.
+    all ones on one side, and another input has floats for the same steps. A strided mask may have
+    fewer steps than the other inputs; its length in `rows` says how many.
 
     Args:
         model: Any Keras model.

@@ -105,7 +105,7 @@ def exclusive(first: str | None, second: str | None) -> bool:
 
 @functools.cache
 def nouns_of(kind: str) -> tuple[str, ...]:
-    """Lists the nouns of a class. The class itself counts only if it has no special cases."""
+    """Lists the nouns of a class. A class without nouns of its own has its name as the only one."""
     nouns = (noun for noun in NOUNS if noun not in CLASSES)
     return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
 
