@@ -93,8 +93,8 @@ def origin() -> str:
     (small, most), (others, rest), (real, least) = leads
     return (
         f"{small} of the sets are small series behind a convolution; there the lead is {most}. On "
-        f"the other {others} sets the lead is {rest}. Without generated texts {real} sets remain; "
-        f"there the lead is {least}."
+        f"the other {others} sets the lead is {rest}. Of these sets {others - real} have generated "
+        f"texts; on the {real} real ones the lead is {least}."
     )
 
 
@@ -148,12 +148,17 @@ def in_sight() -> str:
     """What the plain attention and others with one weight per step may lose against the first."""
     ends = [told()["rows"][row]["against_mean"]["interval"] for row in (PLAIN, GATED)]
     both = " Both intervals contain 0." * all(low <= 0 <= high for low, high in ends)
-    heads = [row for row in told()["level_with_first"] if row in PER_HEAD]
+    level = told()["level_with_first"]
+    heads = [row for row in level if row in PER_HEAD]
+    first = named(told()["first"])
+    plain = f" The plain form is shown to be behind {first}, the gated form is not." * (
+        GATED in level and PLAIN not in level
+    )
     return (
         f"Its lead is {everywhere(PLAIN)} points. The gated form has more weights. Its lead is "
-        f"{everywhere(GATED)} points.{both}"
-        + f" With one weight per step *and head*, {joined(heads)} may be as good as "
-        f"{named(told()['first'])}." * bool(heads)
+        f"{everywhere(GATED)} points.{both}{plain}"
+        + f" With one weight per step *and head*, {joined(heads)} may be as good as {first}."
+        * bool(heads)
     )
 
 

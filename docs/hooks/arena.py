@@ -196,9 +196,9 @@ def judgement(lines):
     order = [row for row in (found.rows if found else ()) if row in effects]
     row = next((row for row in order if effects[row].word == BETTER), None)
     said = (
-        "*open* means that neither is so over all sets. An interval without 0 can be open, since "
+        "*open*: over all sets neither a lead nor a loss is that probable. An interval without 0 "
     )
-    said += f"a lead below {_region()} counts as none."
+    said += f"can be open, since a lead below {_region()} counts as none."
     if row is None:
         return said[0].upper() + said[1:]
     each = effects[row]

@@ -150,8 +150,8 @@ def overview(folder):
         f"{max(exponents[-1]):.2f}.",
         "- **On a CPU these poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
-        "- **On an eager GPU the number of calls counts more than the work.** "
-        f"`{most}` needs the least time of the three on a CPU and the most on the GPU: a training "
+        "- **On an eager GPU the number of calls counts, too.** Of the three poolings "
+        f"`{most}` needs the least time on a CPU and the most on the GPU: a training "
         f"step of this layer is {calls[most]} calls, and a step of `{least}` is {calls[least]}. "
         f"The three poolings take {gpu} of the time of self-attention there.",
     ]

@@ -620,7 +620,7 @@ def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
     assert found == {verdict.SMALL_SERIES: 3, verdict.REST: 5, verdict.REAL_REST: 4}
     said = words.origin()
     assert said.startswith("3 of the sets are small series") and "there the lead is +30." in said
-    assert "On the other 5 sets the lead is +20." in said and "4 sets remain" in said
+    assert "On the other 5 sets the lead is +20." in said and "on the 4 real ones" in said
 
 
 def test_a_linear_classifier_is_no_rival_on_series():
