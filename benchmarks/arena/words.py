@@ -102,7 +102,10 @@ def summary() -> str:
     """In how many judgements the first row is surely better than the mean."""
     first, count = told()["first"], len(told()["choices"])
     effect = told()["rows"][first]["against_mean"]
-    said = f"{len(told()['rows'])} poolings were judged {count} times each, for example without "
+    others = sum("against_mean" in row for row in told()["rows"].values())
+    said = (
+        f"{others} poolings were judged {count} times each against the mean, for example without "
+    )
     said += "one of the sets. "
     if effect["word"] != "better":
         return said + f"{named(first)} is not surely better than the mean."
