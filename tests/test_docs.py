@@ -31,7 +31,7 @@ NOTEBOOKS = sorted((REPOSITORY / "notebooks").glob("*.ipynb"))
 FENCE = re.compile(r"^(?P<indent> *)```.*?^(?P=indent)```", re.M | re.S)
 SNIPPET = re.compile(r'^--8<-- "(?P<path>[^"]+)"$', re.M)
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\((?P<target>[^)\s]+)\)|!\[[^\]]*\]\((?P<image>[^)\s]+)\)")
-HEADING = re.compile(r"^#+ (?P<text>.*?)(?: *\{ *#(?P<id>[\w.-]+) *\})? *$", re.M)
+HEADING = re.compile(r"^#+ (?P<text>.*?)(?: *\{ *#(?P<id>[\w.-]+)(?: \.\w+)* *\})? *$", re.M)
 MARKUP = re.compile(r"[`*]|\[([^\]]*)\]\([^)]*\)")
 OBJECT = re.compile(r"^::: (?P<name>[\w.]+)$", re.M)
 # What a cell printed stands below the cell; another run prints something else.
