@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.intervals import moves
+
 
 @dataclasses.dataclass(frozen=True)
 class Judged:
@@ -175,7 +177,7 @@ def paired_interval(
             _drawn(rng, (kept[0][fold] - kept[1][fold])[None], draws)[:, 0] for fold in both
         ) / math.sqrt(len(both) * len(reached[0]))
         leads = [reached[0][fold] - reached[1][fold] for fold in reached[0]]
-        differences = np.mean(leads) + noise + _moves(rng, draws, leads)
+        differences = np.mean(leads) + noise + moves(rng, draws, leads)
     else:
         runs = np.stack([*kept[0].values(), *kept[1].values()])
         noise = _drawn(rng, runs, draws, measure, targets)
@@ -183,7 +185,7 @@ def paired_interval(
         noise = noise[:, :first].mean(axis=1) - noise[:, first:].mean(axis=1)
         one, other = (list(runs.values()) for runs in reached)
         differences = np.mean(one) - np.mean(other) + noise
-        differences = differences + _moves(rng, draws, one, other, spread=results.get("spread"))
+        differences = differences + moves(rng, draws, one, other, spread=results.get("spread"))
     return tuple(float(each) for each in np.quantile(differences, (0.025, 0.975)))
 
 
@@ -210,28 +212,6 @@ def _drawn(
     return measured(measure, weights, runs, targets) - measured(
         measure, shares[None], runs, targets
     )
-
-
-def _moves(
-    rng: np.random.Generator, draws: int, *rows: Any, spread: tuple[float, int] | None = None
-) -> np.ndarray:
-    """How far other runs would move the mean of a row, or the difference of two: `(50, draws)`.
-
-    By Student's t with the `spread` that all rows have, else by Welch's: three runs tell little of
-    their own spread, and drawn from themselves they give an interval that is too short. The tails
-    of t need many draws. The spread of a single run is unknown, and taken as none.
-    """
-    if spread:
-        total, degrees = spread[0] * sum(1 / len(row) for row in rows), float(spread[1])
-    else:
-        several = [row for row in rows if len(row) > 1]
-        variances = np.array([np.var(row, ddof=1) / len(row) for row in several])
-        total = variances.sum()
-        each = sum(variances**2 / [len(row) - 1 for row in several])
-        degrees = total**2 / each if total else 1.0
-    if not total:
-        return np.zeros((1, draws))
-    return math.sqrt(total) * rng.standard_t(degrees, size=(50, draws))
 
 
 def interval_of(
@@ -291,8 +271,8 @@ def graded_interval(
     values = [np.nanmean(side[:, known], axis=0) for side in sides]
     each = values[0] if second is None else values[0] - values[1]
     shares = rng.multinomial(len(each), np.full(len(each), 1 / len(each)), size=draws)
-    moves = _moves(rng, draws, *(np.nanmean(side, axis=1) for side in sides))
+    by_runs = moves(rng, draws, *(np.nanmean(side, axis=1) for side in sides))
     means = [np.nanmean(side, axis=1).mean() for side in sides]
-    drawn = shares @ each / len(each) - each.mean() + means[0] - sum(means[1:]) + moves
+    drawn = shares @ each / len(each) - each.mean() + means[0] - sum(means[1:]) + by_runs
     low, high = np.quantile(drawn, (0.025, 0.975))
     return float(low), float(high)
