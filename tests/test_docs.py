@@ -104,6 +104,10 @@ def test_every_page_is_in_the_navigation_once():
     assert sorted(keras.tree.flatten(lists.navigation(CONFIG["nav"]))) == PAGES
 
 
+def test_the_next_page_is_named_by_the_footer_alone():
+    assert [page for page in PAGES if "\nNext: " in source(page)] == []
+
+
 def test_paper_tutorial_layer_and_reference_lead_to_each_other():
     """Each of the five papers has a tutorial and layers; each of these leads to the rest."""
     assert len(links.papers()) == len(list((DOCS / "papers").glob("*.md"))) == 5

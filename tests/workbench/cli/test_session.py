@@ -1,6 +1,7 @@
 """The terminal sessions of the guide "Your texts, step by step", and the tables behind it."""
 
 import json
+import re
 
 import pytest
 
@@ -29,6 +30,10 @@ def test_the_page_shows_what_was_printed():
     assert [record["command"] for record in records] == [c for c, _ in guide.sessions(PAGE)]
     assert guide.refreshed(PAGE, records) == PAGE
     check(records)
+    explained = next(each for each in records if " explain " in each["command"])["printed"]
+    words = re.findall(r"^ +([-+][\d.]+) +([\d.]+)  (\S+)", explained, re.M)
+    assert max(words, key=lambda line: float(line[0]))[2] == "superb"
+    assert max(words, key=lambda line: float(line[1]))[2] == "but"
 
 
 def test_a_line_that_is_no_longer_printed_is_seen():
