@@ -733,21 +733,32 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
     if verdict is None:
         return told
 
+    first = verdict.rows[0]
+
+    def lead_told(lead: float, ends: tuple[float, float] | None) -> dict[str, Any]:
+        return {
+            "points": round(100 * lead, 3),
+            "interval": ends and [round(100 * x, 3) for x in ends],
+        }
+
     def parts_told(those: dict[str, Part]) -> dict[str, dict[str, Any]]:
         return {
             name: {
                 "sets": part.sets,
                 **{
-                    row: {
-                        "points": round(100 * lead, 3),
-                        "interval": ends and [round(100 * x, 3) for x in ends],
-                    }
-                    for row, (lead, ends) in part.leads.items()
-                    if row in (words.PLAIN, verdict.rows[0])
+                    row: lead_told(*lead)
+                    for row, lead in part.leads.items()
+                    if row in (words.PLAIN, first)
                 },
             }
             for name, part in those.items()
         }
+
+    ahead_of = {
+        row: verdict.accuracy[first] - verdict.accuracy[row]
+        for row in (words.PLAIN, words.GATED)
+        if row in verdict.rows and row != first
+    }
 
     return told | {
         "sets": verdict.sets,
@@ -756,7 +767,10 @@ def as_json(verdict: Verdict | None, lines: Lines) -> dict[str, Any]:
         "kinds": parts_told(verdict.kinds),
         "origin": parts_told(verdict.origin),
         "behind_linear": list(verdict.behind_linear),
-        "first": verdict.rows[0],
+        "first": first,
+        "first_ahead_of": {
+            row: lead_told(float(leads.mean()), over_sets(leads)) for row, leads in ahead_of.items()
+        },
         "level_with_first": verdict.level_with,
         "rows": {
             row: {
