@@ -148,49 +148,76 @@ def _written(lines: list[str], file: Path) -> Path:
 
 
 def tables(kept: dict[str, Any]) -> list[str]:
-    """The guide's tables."""
-    tried: list[tuple[str, ...]] = [
-        ("tried", "texts", "accuracy without it", "with it"),
-        ("---",) * 4,
-    ]
+    """The tables of the page."""
+    tried = [("tried", "texts", "accuracy without it", "with it")]
     for each in kept["tried"]:
         told = [f"{each[column]:.3f}" for column in ("without", "with")]
         tried.append((each["tried"], each["texts"], *told))
-    return [table(kept["runs"]), few_table(kept["few"]), _lined(tried)]
+    runs = kept["runs"]
+    return [defaults(runs), with_options(runs), few_table(kept["few"]), _lined(tried)]
 
 
 def _lined(rows: list[tuple[str, ...]]) -> str:
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    head, *others = rows
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *others))
 
 
-def table(runs: dict[str, dict[str, Any]]) -> str:
-    """The guide's table: each run's model, and the best row that no network is needed for."""
-    head = ("texts", "options", "model", "best row without a network", "beside the model (95 %)")
-    return _lined([(*head, "seconds", "MB"), ("---",) * 7, *map(cells, runs.values())])
+def defaults(runs: dict[str, dict[str, Any]]) -> str:
+    """A row per run without options: whole sets first, both in the order of `SETS`."""
+    head = ("texts", "default", "its network alone", "with the mean", MEAN, "TF-IDF, the best")
+    lines = [(*head, "best of the last three beside the default (95 %)", "MB")]
+    found = [name for name in runs if runs[name]["options"] == "none"]
+    for name in sorted(found, key=_order):
+        default, network, mean = list(results := runs[name]["results"])[:3]
+        words = _words(results)
+        told = [results[row]["accuracy"] for row in (default, network, mean, MEAN, words)]
+        # The model holds parts that need no network, so a row without one is beside all of it.
+        best = max((mean, MEAN, words), key=lambda row: results[row]["accuracy"])
+        middle, low, high = (100 * each for each in results[best]["difference"])
+        shown = f"{middle:+.1f} ({low:+.1f} to {high:+.1f})"
+        cells = [f"{each:.3f}" for each in told]
+        lines.append((runs[name]["data"], *cells, shown, str(runs[name]["memory_mb"])))
+    return _lined(lines)
 
 
-def cells(record: dict[str, Any]) -> tuple[str, ...]:
-    """A row of it."""
-    results = record["results"]
-    model = next(iter(results))
-    simple = {row: each for row, each in results.items() if "parameters" not in each}
-    best = max(simple, key=lambda row: simple[row]["accuracy"])
-    middle, low, high = (100 * each for each in simple[best]["difference"])
-    return (
-        record["data"],
-        record["options"],
-        f"{model}: {results[model]['accuracy']:.3f}",
-        f"{best}: {simple[best]['accuracy']:.3f}",
-        f"{middle:+.1f} ({low:+.1f} to {high:+.1f})",
-        str(record["seconds"]),
-        str(record["memory_mb"]),
-    )
+def with_options(runs: dict[str, dict[str, Any]]) -> str:
+    """A row per set that was read with options too; a dash for what was not run."""
+    lines = [("texts", *(f"`{OPTIONS[each]}`" for each in ("gru", "minilm")), "the default")]
+    found = {name.partition("-")[0] for name in runs if "-" in name}
+    for name in sorted(found, key=_order):
+        three = [runs.get(f"{name}{each}") for each in ("-gru", "-minilm", "")]
+        told = [f"{_first(run):.3f}" if run else "-" for run in three]
+        lines.append((runs[name]["data"], *told))
+    return _lined(lines)
+
+
+def _first(run: dict[str, Any]) -> float:
+    """The accuracy of the run's model."""
+    return float(next(iter(run["results"].values()))["accuracy"])
+
+
+def _words(results: dict[str, Any]) -> str:
+    """The best of the linear rows on words or characters."""
+    rows = [row for row in results if row.startswith("TF-IDF")]
+    return max(rows, key=lambda row: results[row]["accuracy"])
+
+
+def _order(name: str) -> tuple[bool, int]:
+    base = max((each for each in SETS if name.startswith(each)), key=len)
+    return name != base, list(SETS).index(base)
 
 
 def few_table(runs: dict[str, dict[str, Any]]) -> str:
     """The guide's table of few texts a class: means over the draws, and the least and the most."""
-    head = ("texts", "a class", "model", MEAN, "TF-IDF, the best", "beside the model, each draw")
-    lines = [head, ("---",) * len(head)]
+    head = (
+        "texts",
+        "a class",
+        "default",
+        MEAN,
+        "TF-IDF, the best",
+        "beside the default, each draw",
+    )
+    lines = [head]
     for record in runs.values():
         draws = [each["rows"] for each in record["draws"]]
         models = [next(iter(rows.values()))[0] for rows in draws]

@@ -59,6 +59,26 @@ def test_the_tables_are_those_of_the_runs():
     kept = json.loads(own_files.RESULTS.read_text(encoding="utf-8"))
     for table in own_files.tables(kept):
         assert table in MEASURED
+    # The words below the tables hold.
+    runs = {name: list(run["results"].items()) for name, run in kept["runs"].items()}
+    whole = {name: dict(rows) for name, rows in runs.items() if name in own_files.SETS}
+    simpler = {n: {r: x["difference"] for r, x in runs[n][2:]} for n in whole}
+    assert {n for n in whole if all(x[2] < 0 for x in simpler[n].values())} == {"sst2", "subj"}
+    level = {n for n in whole if simpler[n]["minilm + mean"][2] >= 0}
+    assert level == {"trec", "sst5", "humor"}
+    assert {n for n in whole if simpler[n]["TF-IDF of words"][2] >= 0} == {"r8", "imdb"}
+    by_mean = {
+        n: rows["minilm + multi_dim"]["accuracy"] - rows["minilm + mean"]["accuracy"]
+        for n, rows in whole.items()
+    }
+    assert {n for n, gain in by_mean.items() if gain <= 0} == {"sst5", "humor"}
+    assert {"sst2", "r8", "imdb"} <= {n for n, gain in by_mean.items() if gain >= 0.01}
+    default = {n: rows[0][1]["accuracy"] for n, rows in runs.items()}
+    plain = {n.removesuffix("-gru"): default[n] for n in runs if n.endswith("-gru")}
+    assert plain and all(default[n] > accuracy for n, accuracy in plain.items())
+    scalar = {n: default[f"{n}-minilm"] - default[n] for n in whole if f"{n}-minilm" in runs}
+    assert {n for n, more in scalar.items() if more > 0} == {"trec", "sst5"}
+    assert {n for n, more in scalar.items() if more < 0} == {"r8", "subj", "imdb"}
     some = kept["tokens_of_minilm"]["IMDB, 2500 texts"]
     words, (few, many) = some["TF-IDF of both"], (some[most]["model"] for most in ("128", "256"))
     assert f"level with TF-IDF: {few:.3f} beside {words:.3f}." in " ".join(MEASURED.split())
