@@ -165,13 +165,28 @@ def counted(lines: Lines, rows: list[str]) -> dict[tuple[str, str], Block]:
 
 
 def cost(those: list[Block], row: str) -> float:
-    """The processor's time for an epoch of a row in units of the mean's; over some blocks."""
-    ratios = [
-        np.mean([run["cpu_seconds"] / run["epochs"] for run in block[row]])
-        / np.mean([run["cpu_seconds"] / run["epochs"] for run in block[BASE]])
-        for block in those
+    """The processor's time for an epoch of a row in units of the mean's, the median over blocks.
+
+    A median over runs too: where an epoch takes milliseconds, some runs were disturbed.
+    """
+    one, base = (
+        [np.median([run["cpu_seconds"] / run["epochs"] for run in block[name]]) for block in those]
+        for name in (row, BASE)
+    )
+    return float(np.median(np.divide(one, base)))
+
+
+def epoch(found: dict[tuple[str, str], Block], row: str) -> str:
+    """The time of a row's epoch over all blocks, and the range over encoders."""
+    every = cost(list(found.values()), row)
+    ends = [
+        cost([block for (_, other), block in found.items() if other == encoder], row)
+        for encoder in {encoder for _, encoder in found}
     ]
-    return float(np.exp(np.mean(np.log(ratios))))
+    return (
+        f"an epoch takes {every:.2f} times that of the mean ({min(ends):.2f} to {max(ends):.2f} "
+        "by encoder)"
+    )
 
 
 # --- sets, under a choice ----------------------------------------------------------------------
@@ -611,7 +626,7 @@ def _lead(
 
 
 def _span(lead: float, ends: tuple[float, float] | None) -> str:
-    return points(lead) + (f" ({' to '.join(map(points, ends))})" if ends else "")
+    return words.spanned({"points": 100 * lead, "interval": ends and [100 * x for x in ends]})
 
 
 def keeping_up(sets: dict[str, np.ndarray], rows: list[str], first: str) -> list[str]:
@@ -636,7 +651,7 @@ def _advice(
     told += f"{_span(*_lead(sets, rows, first, BASE))} points over {over}{hint}. "
     level = keeping_up(sets, rows, first)
     if BASE in level:
-        return told + "But the mean may be as good, for the interval contains zero."
+        return told + "But the mean may be as good: the interval contains zero."
     base = means[rows.index(BASE)]
     cheap = min((row for row in level if means[rows.index(row)] > base), key=time)
     if cheap == first:
@@ -667,8 +682,8 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
     if verdict is None:
         return ["There is no verdict before two sets of data have all of their rows."]
     count, region = len(verdict.sets), f"{100 * RULE['practical']:g} point"
-    those = list(counted(lines, verdict.rows).values())
-    splits = sorted(len(block[BASE]) for block in those)
+    found = counted(lines, verdict.rows)
+    splits = sorted(len(block[BASE]) for block in found.values())
     told = [
         f"{len(verdict.rows)} poolings over {count} sets of data; a difference of less than "
         f"{region} counts as none. Each pooling was judged {len(verdict.choices)} times: without "
@@ -690,13 +705,11 @@ def sentences(verdict: Verdict | None, lines: Lines) -> list[str]:
             if said == BETTER and all(effects[row].status != "shown" for row in rows):
                 told.append(f"No pooling is surely {how} in every judgement.")
     first, group = verdict.rows[0], verdict.level_with
-    times = {row: cost(those, row) for row in group}
-    cheap = min(group, key=lambda row: times[row])
+    cheap = min(group, key=functools.partial(cost, list(found.values())))
     told.append(
         f"{named(first)} has the largest mean; {len(group) - 1} others may be as good"
         f"{f': {joined([row for row in group if row != first])}' if group[1:] else ''}. The "
-        f"cheapest of these is {named(cheap)}: an epoch takes {times[cheap]:.2f} times that of the "
-        "mean."
+        f"cheapest of these is {named(cheap)}: {epoch(found, cheap)}."
     )
     holm = [row for row in verdict.rows if row in verdict.holm and verdict.holm[row] < LEVEL]
     told.append(

@@ -39,9 +39,15 @@ def points(value: float) -> str:
     return f"{round(value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
 
 
+def end(value: float) -> str:
+    """An end of an interval; with a second digit where it would look like zero."""
+    shown = points(value)
+    return shown if shown != "+0.0" else f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+
+
 def spanned(effect: dict[str, Any]) -> str:
     """A lead in points, with its interval if there is one."""
-    ends = effect["interval"] and " to ".join(map(points, effect["interval"]))
+    ends = effect["interval"] and " to ".join(map(end, effect["interval"]))
     return points(effect["points"]) + f" ({ends})" * bool(ends)
 
 

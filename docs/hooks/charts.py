@@ -196,7 +196,7 @@ def _short(value, place=None):
     """Writes a value of an axis: `0.1`, `10,000`, `100 M`."""
     if value >= 1e6:
         return f"{value / 1e6:g} M"
-    return f"{value:,.0f}" if value >= 1 else f"{value:g}"
+    return f"{value:,g}"
 
 
 def _apart_across(axes, ticks):
