@@ -41,8 +41,8 @@ def recordings(
     """Generates recordings of speakers as series of frames, with a mask of the speech frames.
 
     The corpus shows whether a pooling layer ignores noise. A recording has 20 to 60 frames of 12
-    features. Speech is two runs of six frames, which may overlap. The mean and the change over time
-    of these frames differ between speakers. The other frames are noise with a hum in two features.
+    features. Speech is two runs of six frames, which may overlap. The mean and the covariance of
+    these frames differ between speakers. The other frames are noise with a hum in two features.
     The noise is louder than speech, and its distribution is the same for all speakers. The speech
     frames are known, so attention over time can be graded.
 
