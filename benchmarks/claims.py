@@ -20,11 +20,11 @@ HEADS = (
     "LAMA+ctx, 15 heads",
     "LAMA+ctx, 20 heads",
 )
-SCALED = [("LAMA+ctx, learned scale from 5", "SAN")]
+OURS = [("LAMA+ctx, learned scale from 5", "SAN"), ("LAMA+ctx", "TF-IDF, linear")]
 MORE = {
-    "lama_r8": SCALED,
-    "lama_imdb_4000": [(name, "LAMA+ctx, 1 head") for name in HEADS],
-    "lama_imdb_4000_adam": [*SCALED, ("LAMA+ctx", "TE")],
+    "lama_r8": OURS,
+    "lama_imdb_4000": [*OURS, *((name, "LAMA+ctx, 1 head") for name in HEADS)],
+    "lama_imdb_4000_adam": [*OURS, ("LAMA+ctx", "TE")],
     "sam_trec": [(f"SAM {delta}", "SAM") for delta in (0.1, 0.2, 0.4, 0.6, 0.8)],
 }
 # A row that another file has, of the same split: trained by Adam there too, until it stopped.

@@ -111,14 +111,10 @@ def reviews() -> Data:
 
 
 def heads(model, row, data, right):
-    """How alike the heads are, and how much of their weight lies on the words that decide."""
+    """How much of the heads' weight lies on the words that decide."""
     found, (ids, _) = {}, data.parts[2]
-    arguments = LAMA_ROWS[row][1]
-    if "num_heads" in arguments:
+    if "num_heads" in LAMA_ROWS[row][1]:
         weights = analysis.attention_scores(model, ids, "pooling", batch_size=500)
-        if arguments["num_heads"] > 1:
-            similarity = analysis.head_similarity(weights, ids != 0)
-            found["redundancy"] = round(float(analysis.head_redundancy(similarity)), 3)
         by_word = analysis.reduce_scores(weights)
         mass = analysis.rationale_mass(by_word, data.rationales)
         found["mass"], found["uniform"] = round(mass.mean, 3), round(mass.uniform, 3)
