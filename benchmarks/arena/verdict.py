@@ -254,7 +254,8 @@ def choices(those: list[Cell]) -> Iterator[Choice]:
     for name in dict.fromkeys(set_of(cell.task) for cell in those if cell.learned):
         yield Choice(f"without {name}", lambda cell, name=name: set_of(cell.task) != name)  # type: ignore[misc]
     for kind in dict.fromkeys(cell.kind for cell in those):
-        yield Choice(f"without {kind}", lambda cell, kind=kind: cell.kind != kind)  # type: ignore[misc]
+        told = f"without {words.DATA.get(kind, kind)}"
+        yield Choice(told, lambda cell, kind=kind: cell.kind != kind)  # type: ignore[misc]
     for encoder in dict.fromkeys(cell.encoder for cell in those):
         yield Choice(f"without the encoder {encoder}", lambda cell, e=encoder: cell.encoder != e)  # type: ignore[misc]
     for seed in sorted({seed for cell in those for seed in cell.accuracy}):
@@ -602,7 +603,7 @@ def situations(those: list[Cell], lines: Lines, rows: list[str]) -> dict[str, st
         these = [block for (task, _), block in found.items() if task in tasks]
         kinds = Counter({set_of(cell.task): cell.kind for cell in some if cell.learned}.values())
         (most, count), *_ = kinds.most_common()
-        over = f"{len(sets)} sets, {count} of them {most}"
+        over = f"{len(sets)} sets, {count} of them {words.DATA[most]}"
         told[name] = _advice(sets, rows, lambda row, these=these: cost(these, row), over)  # type: ignore[misc]
     every = by_set(those, Choice())
     for name, (one, other) in RULE["twins"].items():

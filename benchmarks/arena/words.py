@@ -16,7 +16,7 @@ PER_HEAD = ("LearnedQueryPooling", "StructuredSelfAttentionPooling", "Generalize
 PER_HEAD += ("LowRankAttentionPooling", "LowRankAttentionPooling, learned scale")
 # What sentences and tables call the kinds of data.
 DATA = {
-    "few words decide": "generated texts in which few words decide",
+    "few words decide": "generated texts",
     "sentences": "sentences",
     "documents": "documents",
     "pairs": "pairs of texts",
@@ -86,7 +86,11 @@ def where() -> str:
     """The kinds of data on which the plain attention is least and most ahead of the mean."""
     leads = {kind: each[PLAIN]["points"] for kind, each in told()["kinds"].items()}
     kinds = sorted(leads, key=lambda kind: leads[kind])
-    low, high = (f"{points(leads[kind])} ({DATA[kind]})" for kind in (kinds[0], kinds[-1]))
+    counts = {kind: each["sets"] for kind, each in told()["kinds"].items()}
+    low, high = (
+        f"{points(leads[k])} ({DATA[k]}, {counts[k]} set{'s' * (counts[k] != 1)})"
+        for k in (kinds[0], kinds[-1])
+    )
     return (
         f"Over all {len(told()['sets'])} sets of data `{PLAIN}` is {everywhere(PLAIN)} points of "
         f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}"

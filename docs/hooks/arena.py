@@ -240,7 +240,7 @@ def kinds(lines):
         return "*No table before two sets have all rows.*"
     those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
     columns_of = [
-        {kind: [cell for cell in those if cell.kind == kind] for kind in found.kinds},
+        {words.DATA[kind]: [cell for cell in those if cell.kind == kind] for kind in found.kinds},
         {f"`{name}`": [cell for cell in those if cell.encoder == name] for name in grid.ENCODERS},
     ]
     found_in = [
@@ -344,8 +344,8 @@ def plain(lines):
     cheapest = ""
     if attention:
         cheap = min(attention, key=lambda row: cost(those, row))
-        cheapest = f" The cheapest attention among all these is {words.named(cheap)}: an epoch "
-        cheapest += f"takes {cost(those, cheap):.2f} times that of the mean."
+        cheapest = f" The cheapest attention that may be as good is {words.named(cheap)}: "
+        cheapest += f"{verdict.epoch(counted(lines), cheap)}."
     surely = Counter(effect.word for effect in found.against[FLOOR].values())
     published = lower_than_published(lines).get(SERIES_METHOD, [])
     below = (
@@ -354,15 +354,15 @@ def plain(lines):
     ) * bool(published)
     return (
         f"- **Where attention helps.** {words.where()}.\n"
-        f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))}{cheapest}\n"
-        f"- **Where this lead comes from.** {words.origin()}{below}\n"
+        f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))} {words.origin()}"
+        f"{below}{cheapest}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
         f"{words.in_sight()}\n"
         f"- **How sure this is.** {words.summary()}{words.breaks()}\n"
-        f"- **Linear classifiers.** {words.linear()} Over the other sets {surely[BETTER]} of "
-        f"{len(found.rows)} poolings are surely better than the best linear classifier, and "
-        f"{surely[WORSE]} are surely worse. With so many poolings, one can be ahead by chance. So "
-        "measure your pooling beside a linear classifier."
+        f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
+        f"{surely[BETTER]} of {len(found.rows)} poolings, the mean among them, are surely better "
+        f"than the best linear classifier, and {surely[WORSE]} are surely worse. With so many "
+        "poolings, one can be ahead by chance. So measure your pooling beside a linear classifier."
     )
 
 

@@ -545,7 +545,7 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
         picture = drawn(page.diagram(made()))
         plain = page.plain(made()).split("\n")
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
-    assert "is `AttentionPooling`: an epoch takes 1.00 times" in plain[1] and len(plain) == 6
+    assert "is `AttentionPooling`: an epoch takes 1.00 times" in plain[1] and len(plain) == 5
     chosen = re.findall(r"\[`([A-Z]\w+)", told["start_by_kind"])
     assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
@@ -604,7 +604,9 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert "is surely level with the mean in all" in words.of("MaskedMaxPooling1D")
     for kind, lead in {"bags": 2.0, "series": 0.5, "pairs": -1.0}.items():
         found["kinds"][kind] = {"sets": 1, "AttentionPooling": {"points": lead, "interval": None}}
-    assert "goes from \N{MINUS SIGN}1.0 (pairs of texts) to +2.0 (bags)" in words.where()
+    assert (
+        "goes from \N{MINUS SIGN}1.0 (pairs of texts, 1 set) to +2.0 (bags, 1 set)" in words.where()
+    )
 
 
 def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
