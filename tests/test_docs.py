@@ -219,6 +219,8 @@ def test_what_is_long_is_folded_behind_its_first_paragraph():
     assert page.endswith("</details></details><h2>B</h2><p>Two.</p>")
     named = fold.summary(f"<p><strong>LAMA</strong></p>\n{table}\n{own}")
     assert named == "LAMA: 1 rows; How"
+    recipes = f"<details><summary>{fold.RECIPES}</summary>z</details>"
+    assert fold.summary(f"<p>One.</p>{table}{recipes}") == "Results and recipes (1 rows)"
     # Below a title of the second rank the first table stays in sight, unless it is too long.
     page = fold.sections(f"<h2>A</h2><p>One.</p><p>Two.</p><p>Three.</p>{table}{own}")
     assert f"{table}<details><summary>How</summary>{own}</details>" in page

@@ -265,9 +265,21 @@ def test_every_need_is_answered_by_what_was_measured():
     assert len(lines) == len(results.NEEDS) + 2 and f"of {len(lines) - 2} rows" in told
 
 
+def test_the_sentences_about_the_floors_are_true():
+    """Those on LAMA's leads."""
+    files = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("lama_*.json")}
+    for other in ("AVG", "BiGRU"):
+        low, high = figures.interval_of(files["lama_r8"], "LAMA+ctx", other)[0]
+        assert low < 0 < high
+    for name, limit in (("lama_imdb_4000", True), ("lama_imdb_4000_adam", False)):
+        for row in ("LAMA+ctx", "AVG"):
+            runs = files[name]["rows"][row]["runs"]
+            assert {run["stopped_by_the_epoch_limit"] for run in runs} == {limit}
+
+
 def test_figures_of_sentences_come_from_the_results(tmp_path):
     rows = {
-        name: {"paper": paper, "summary": {"test_accuracy": {"mean": mean}}}
+        name: {"paper": paper, "runs": [{}], "summary": {"test_accuracy": {"mean": mean, "std": 0}}}
         for name, paper, mean in (("a +b", 0.8, 0.9), ("c", 0.7, 0.9213), ("d", None, 0.5))
     }
     claims = [["a +b", "c", "", None], ["c", "d", "", 0.123]]
@@ -276,10 +288,12 @@ def test_figures_of_sentences_come_from_the_results(tmp_path):
         "d": {"parameters": 7500, "relative": [1.0, 1.0, 1.0]},
     }
     measured = {"measure": "accuracy", "rows": rows, "claims": claims, "epoch_times": timed}
+    measured |= {"test_examples": 100}
     (tmp_path / "x.json").write_text(json.dumps(measured), encoding="utf-8")
     for marker, figure in {
         "{{ x: a +b }}": "90.0\u00a0%",
         "{{ x: a +b - c }}": "−2.1\u00a0points",
+        "{{ x interval: c - d }}": "+30.8 to +53.5",
         "{{ x paper: a +b }}": "80.0\u00a0%",
         "{{ x paper: a +b - c }}": "10.0\u00a0points",
         "{{ x paper: c - d }}": "12.3\u00a0points",  # the claim's own

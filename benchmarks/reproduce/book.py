@@ -301,25 +301,34 @@ def _times(place: Place, folder: Path) -> Iterator[Line]:
         yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), words[0])
 
 
+def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
+    """Counts what became of the claims of each paper, and says how much chance is in the words."""
+    words, numbers = (*WORDS, UNTESTED), {title: Counter[str]() for title in PAPERS.values()}
+    for line in lines(papers, folder):
+        numbers[PAPERS[line.paper]][line.word] += 1
+    numbers["all"] = every = sum(numbers.values(), Counter[str]())
+    rows = [(name, n.total(), *(n[word] for word in words)) for name, n in numbers.items()]
+    table, judged = _markdown(("paper", "claims", *words), rows, "--:"), every.total()
+    judged -= every[UNTESTED]
+    return (
+        f"{table}\n\nOf {judged} judged claims {every[LEVEL]} are *level*: their intervals are too "
+        "wide to tell. One interval in twenty misses the true difference, so about "
+        f"{judged / 20:.0f} of these {judged} do."
+    )
+
+
 def claims(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
-    """Counts what became of the claims, and lists them, a table for each paper."""
-    found = lines(papers, folder)
-    words = (*WORDS, UNTESTED)
-    counts = {title: Counter[str]() for title in PAPERS.values()}
-    for line in found:
-        counts[PAPERS[line.paper]][line.word] += 1
-    counted = counts | {"all": sum(counts.values(), Counter[str]())}
-    rows = [(name, n.total(), *(n[word] for word in words)) for name, n in counted.items()]
-    parts = [_markdown(("paper", "claims", *words), rows, "--:")]
+    """Lists what became of the claims, a table for each paper."""
+    found, parts = lines(papers, folder), []
+    head = ("table", "claim", "paper", "here, 95 % interval", "measured on", "so it is")
     for name, title in PAPERS.items():
         cells = [
             (line.table, line.claim, line.said, line.here, line.on, line.word)
             for line in found
             if line.paper == name
         ]
-        head = ("table", "claim", "paper", "here, 95 % interval", "measured on", "so it is")
         body = textwrap.indent(_markdown(head, cells), "    ")
-        parts.append(f'??? abstract "{title}: {counts[title].total()} claims"\n\n{body}')
+        parts.append(f'??? abstract "{title}: {len(cells)} claims"\n\n{body}')
     return "\n\n".join(parts)
 
 

@@ -1,8 +1,9 @@
 """Writes the matrix of the reproductions into the pages, and the figures of the papers.
 
 A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints,
-`<!-- book: claims -->` says of every claim of the papers' tables what became of it, and a line
-`<!-- book: published sam -->` becomes the figures of a paper for the rows of its experiments.
+`<!-- book: claims -->` says of every claim of the papers' tables what became of it,
+`<!-- book: counts -->` counts these claims, and a line `<!-- book: published sam -->` becomes the
+figures of a paper for the rows of its experiments.
 """
 
 import os
@@ -10,7 +11,7 @@ import re
 import sys
 from pathlib import Path
 
-MATRIX, CLAIMS = "<!-- book: matrix -->", "<!-- book: claims -->"
+MARKER = re.compile(r"<!-- book: (matrix|claims|counts) -->")
 PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
 
 
@@ -35,7 +36,7 @@ def published(paper):
 
 def fill(markdown, repository):
     """Replaces the markers by the matrix of the results that are there, and the papers' figures."""
-    if not (MATRIX in markdown or CLAIMS in markdown or PUBLISHED.search(markdown)):
+    if not (MARKER.search(markdown) or PUBLISHED.search(markdown)):
         return markdown
     # The list of the experiments is code that imports Keras; any backend will do.
     os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -43,10 +44,7 @@ def fill(markdown, repository):
         sys.path.insert(0, str(repository))
     from benchmarks.reproduce import __main__, book
 
-    if MATRIX in markdown:
-        markdown = markdown.replace(MATRIX, book.matrix(__main__.PAPERS))
-    if CLAIMS in markdown:
-        markdown = markdown.replace(CLAIMS, book.claims(__main__.PAPERS))
+    markdown = MARKER.sub(lambda match: getattr(book, match[1])(__main__.PAPERS), markdown)
     return PUBLISHED.sub(lambda match: published(__main__.PAPERS[match[1]]), markdown)
 
 

@@ -1,7 +1,8 @@
 """Writes measured figures into sentences, from `benchmarks/results/*.json`.
 
 `{{ lama_r8: AVG }}` becomes the mean of a row in percent, `{{ lama_r8: LAMA - AVG }}` the
-difference of two rows in points; with `lama_r8 paper:` both are those of the paper. Weights and
+difference of two rows in points; with `lama_r8 paper:` both are those of the paper, and with
+`lama_r8 interval:` the difference becomes its 95 % interval. Weights and
 time come of the epochs that were timed: `{{ sam_subj weights: SAM - RB }}` is how many weights the
 one has more, `{{ sam_subj epoch_times: SAM }}` how many times as long its epoch takes as that
 of the row whose time is 1. A figure of a paper that no file holds stands as typed:
@@ -15,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.reproduce.significance import mean
+from benchmarks.reproduce.significance import interval_of, mean, points
 
 MARKER = re.compile(r"\{\{ (?P<file>\w+)(?: (?P<of>\w+))?: (?P<rows>[^{}]+) \}\}")
 
@@ -42,6 +43,9 @@ def fill(markdown, folder):
             if match["of"] == "weights":
                 first, *others = (results["epoch_times"][name]["parameters"] for name in rows)
                 return f"{first - sum(others):,}"
+            if match["of"] == "interval":
+                low, high = map(points, interval_of(results, *rows)[0])
+                return f"{low} to {high}"
             if match["of"] not in (None, "paper"):
                 (name,) = rows
                 return f"{results[match['of']][name]['relative'][0]:.2f}\u00a0times"

@@ -11,6 +11,7 @@ PAGES = {"comparison.md", "results.md"}
 LONGEST = {"2": 6000, "3": 2500}  # characters of HTML in sight under a heading, by its rank
 WHOLE = 'class="whole"'
 ROWS = 10  # of a table that stays in sight
+RECIPES = "How each row was trained"  # stands behind a table of results
 SAID = 4  # parts that a summary tells before it counts
 SECTION = re.compile(r"(?=<h[23]\b)")
 P = r"<p>(?!<strong>[^<]*</strong></p>)(?:(?!</p>).)*</p>\s*"
@@ -70,6 +71,8 @@ def summary(content):
             heads = [plain(head) for head in re.findall(r"<th\b[^>]*>(.*?)</th>", part[0], re.S)]
             shown = ", ".join([head for head in heads if head][:4])
             title = TITLE.search(content, 0, part.start())
+            if f"<summary>{RECIPES}" in content:
+                return f"Results and recipes ({rows(part[0])} rows)"
             if title:
                 found.append(f"{title[1]}: {rows(part[0])} rows")
             else:

@@ -529,7 +529,7 @@ def test_every_claim_has_one_line():
         untested = line.word == book.UNTESTED
         assert line.word in (*book.WORDS, book.UNTESTED) and line.on
         assert (line.here == "–") == untested and (line.said != "–" or untested)
-    head, _, *rows = book.claims(command.PAPERS).split("\n\n")[0].splitlines()
+    head, _, *rows = book.counts(command.PAPERS).split("\n\n")[0].splitlines()
     counts = np.array([[int(cell) for cell in row.split("|")[2:-1]] for row in rows])
     assert head.endswith("| held | level | refuted in size | reversed | not testable here |")
     assert (counts[:, 0] == counts[:, 1:].sum(axis=1)).all() and counts[-1, 0] == len(lines)
