@@ -120,14 +120,28 @@ def test_the_header_can_be_read(browser, served, scheme):
     assert browser.faults(f"{served}/{KINDS[1]}", ".md-tabs") == []
 
 
-def test_the_tables_of_which_layer_are_shown_whole(browser, served):
-    browser.open(f"{served}/which-layer.html", WIDE, "light")
+@pytest.mark.parametrize("page", ["which-layer", "layers/index"])
+def test_tables_are_shown_whole(browser, served, page):
+    browser.open(f"{served}/{page}.html", WIDE, "light")
     wide = browser.run(
-        "return [...document.querySelectorAll('.md-content table')]"
-        ".filter((table) => table.parentElement.scrollWidth > table.parentElement.clientWidth + 1)"
-        ".map((table) => table.textContent.slice(0, 80))"
+        "return [...document.querySelectorAll('.md-typeset__scrollwrap')]"
+        ".filter((box) => box.scrollWidth > box.clientWidth + 1)"
+        ".map((box) => box.textContent.slice(0, 80))"
     )
     assert wide == []
+
+
+def test_on_a_phone_code_scrolls_and_names_stay_whole(browser, served):
+    browser.open(f"{served}/guides/your-texts.html", NARROW, "light")
+    styles = "return [...document.querySelectorAll('.highlight code')].map((code) => {0})"
+    shown = browser.run(styles.replace("{0}", "getComputedStyle(code).whiteSpace"))
+    assert shown and set(shown) == {"pre"}
+    browser.open(f"{served}/layers/index.html", NARROW, "light")
+    heights = browser.run(
+        "return [...document.querySelectorAll('td:first-child code')]"
+        ".map((code) => code.getBoundingClientRect().height)"
+    )
+    assert heights and max(heights) < 25  # of one line
 
 
 def test_a_list_of_instances_keeps_its_words_whole(browser, served):
