@@ -8,7 +8,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from benchmarks.arena import grid, runs, verdict, wheels
+from benchmarks.arena import grid, runs, wheels, words
 from benchmarks.arena.grid import Run
 
 
@@ -67,9 +67,6 @@ def main(given: list[str] | None = None) -> None:
     parser.add_argument("--seeds", nargs="+", type=int, metavar="N", help="these runs only")
     parser.add_argument("--budget", type=float, metavar="HOURS", help="whole blocks that fit")
     parser.add_argument("--run", action="store_true", help="run what is missing")
-    parser.add_argument(
-        "--audit", action="store_true", help="what each choice says beside what is published"
-    )
     parser.add_argument("--plan", action="store_true", help="count runs and hours, and end")
     parser.add_argument("--moved", action="store_true", help="rows whose code changed, and end")
     parser.add_argument("--data", default="", metavar="FOLDER", help="sets that are not passed on")
@@ -80,18 +77,10 @@ def main(given: list[str] | None = None) -> None:
     if arguments.moved:
         print("\n".join(runs.moved(lines)) or "no row has moved")
         return
-    if arguments.audit:
-        found = runs.verdict_of(lines)
-        for each in verdict.audit(found) if found else ():
-            print(f"{each['choice']}, {each['sets']} sets")
-            for said in (verdict.BETTER, verdict.WORSE, "holm", "contradicts"):
-                named = {"holm": "told apart by Wilcoxon and Holm"}.get(said, said)
-                print(f"    {named}: {', '.join(each[said]) or 'none'}")
-        return
     if not (arguments.run or arguments.plan or arguments.quick or arguments.only):
-        told = runs.judged(lines)
-        print("\n".join(told["sentences"]))
-        runs.VERDICT.write_text(json.dumps(told, indent=1, ensure_ascii=False) + "\n", "utf-8")
+        told = json.dumps(runs.compared(lines).told, indent=1, ensure_ascii=False)
+        runs.VERDICT.write_text(told + "\n", "utf-8")
+        print(words.largest(), words.origin(), words.summary(), words.linear(), sep="\n")
         return
     planned = grid.grid(bool(arguments.data))
     if arguments.only:

@@ -274,11 +274,6 @@ def judged_rows(lines: list[dict[str, Any]]) -> list[str]:
     return [row for row in grid.MECHANISMS if row in declared | caught_up]
 
 
-def verdict_of(lines: list[dict[str, Any]]) -> verdict.Verdict | None:
-    """The verdict of these runs, by the rows and kinds of the grid."""
-    return verdict.judge(lines, judged_rows(lines), grid.LINEAR, grid.kind_of)
-
-
-def judged(lines: list[dict[str, Any]]) -> dict[str, Any]:
-    """What `verdict.json` holds."""
-    return verdict.as_json(verdict_of(lines), lines)
+def compared(lines: list[dict[str, Any]]) -> verdict.Comparison:
+    """The comparison of these runs, by the rows and kinds of the grid."""
+    return verdict.Comparison(lines, judged_rows(lines), grid.LINEAR, grid.kind_of)

@@ -57,22 +57,22 @@ def named(row: str) -> str:
     return f"`{layer}`" + f" ({variant})" * bool(variant)
 
 
-def joined(names: list[str], last: str = "and") -> str:
+def joined(rows: list[str]) -> str:
     """Rows as a sentence has them."""
-    return listed([named(name) for name in names], last)
+    return listed([named(row) for row in rows])
 
 
-def listed(words: list[str], last: str = "and") -> str:
-    """Words with commas, and one before the last."""
-    return f" {last} ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
+def listed(words: list[str]) -> str:
+    """Words with commas, and "and" before the last."""
+    return " and ".join([*([", ".join(words[:-1])] if words[1:] else []), *words[-1:]])
 
 
-def rows_that_are(word: str, status: str, against: str = "mean") -> list[str]:
-    """The rows with a word ("better", "equal", "worse") and how it is published."""
+def rows_that_are(word: str, status: str) -> list[str]:
+    """The rows that are "better", "equal" or "worse" than the mean, as published with a status."""
     return [
         row
         for row, each in told()["rows"].items()
-        if (effect := each.get(f"against_{against}"))
+        if (effect := each.get("against_mean"))
         and (effect["word"], effect["status"]) == (word, status)
     ]
 
@@ -113,17 +113,14 @@ def summary() -> str:
     first, count = told()["first"], len(told()["choices"])
     effect = told()["rows"][first]["against_mean"]
     others = sum("against_mean" in row for row in told()["rows"].values())
-    said = (
-        f"{others} poolings were judged {count} times each against the mean, for example without "
-    )
-    said += "one of the sets. "
+    said = f"{others} poolings were judged {count} times each against the mean, "
+    said += "for example without one of the sets. "
     if effect["word"] != "better":
         return said + f"{named(first)} is not surely better than the mean."
     said += f"{named(first)} is surely better than the mean in {effect['holds']} judgements."
-    none = (
-        "" if rows_that_are("better", "shown") else f" No pooling is surely better in all {count}."
+    return said + f" No pooling is surely better in all {count}." * (
+        not rows_that_are("better", "shown")
     )
-    return said + none
 
 
 def breaks() -> str:
@@ -175,19 +172,12 @@ def in_sight() -> str:
     )
 
 
-def situations() -> dict[str, str]:
-    """By what is known of the data, what to take, and when the mean is enough."""
-    found: dict[str, str] = told()["situations"]
-    return found
-
-
-def of(row: str, against: str = "mean") -> str:
+def of(row: str) -> str:
     """What is said of a row: its word, its difference, and in how many choices the word holds."""
-    effect, count = told()["rows"][row][f"against_{against}"], len(told()["choices"])
-    other = "the mean" if against == "mean" else "the best linear classifier"
-    how = f"surely {effect['word']} than {other}".replace("equal than", "level with")
+    effect, count = told()["rows"][row]["against_mean"], len(told()["choices"])
+    how = f"surely {effect['word']} than the mean".replace("equal than", "level with")
     if effect["word"] is None:
-        how = f"neither surely better nor surely worse than {other}"
+        how = "neither surely better nor surely worse than the mean"
     elif effect["status"] == "shown":
         how += f" in all {count} judgements"
     else:

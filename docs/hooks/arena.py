@@ -1,6 +1,7 @@
 """Writes the comparison into its page, from the runs in `benchmarks/results/arena`.
 
 A line `<!-- arena: rule -->` becomes a view of the runs. What was not run is said to be missing.
+Words and their counts are those of `verdict.json`.
 """
 
 import functools
@@ -12,7 +13,6 @@ import statistics
 import sys
 import textwrap
 import tomllib
-from collections import Counter
 from pathlib import Path
 
 os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -21,7 +21,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import chart, leads
 from links import lists
-from results import percent, points
+from results import folded, percent, points
+from scipy import stats
 from tables import table
 
 from benchmarks.arena import grid, runs, verdict, words
@@ -29,8 +30,6 @@ from benchmarks.arena.verdict import BASE, BETTER, FLOOR, WORSE, blocks, cost, i
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
-
-
 PUBLISHED = RESULTS.parent / "arena" / "published.toml"
 SERIES_METHOD = "InceptionTime"
 
@@ -44,7 +43,7 @@ IN_MEMORY = {
 
 
 def memories():
-    """Memory of every layer in training in units of the mean's; what it would take, if too much."""
+    """Memory of every row in training in units of the mean's; what it would take, if too much."""
     path = RESULTS / "speed" / "memory_torch_cpu.json"
     cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
     held = {
@@ -52,65 +51,37 @@ def memories():
         for case in cases
         if case["gradient"]
     }
-    return {
-        name: value.removeprefix("would hold ")
-        if isinstance(value, str)
-        else f"{value / held[BASE]:.1f}"
-        for name, value in held.items()
-        if value is not None
-    }
+    told = {}
+    for row in grid.MECHANISMS:
+        value = held.get(IN_MEMORY.get(row, row)) or "–"
+        told[row] = (
+            value.removeprefix("would hold ")
+            if isinstance(value, str)
+            else f"{value / held[BASE]:.1f}"
+        )
+    return told
 
 
-def memory_of(row, known):
-    """A row's memory among those of the layers."""
-    return known.get(IN_MEMORY.get(row, row), "–")
-
-
-def rows(lines):
-    """The rows that are judged."""
-    return runs.judged_rows(lines)
-
-
-_JUDGED = [None, None]
-
-
-def judged(lines):
-    """The verdict of these lines, made once for all views of a page."""
-    if _JUDGED[0] is not lines:
-        _JUDGED[:] = lines, runs.verdict_of(lines)
-    return _JUDGED[1]
-
-
-def counted(lines):
-    """The blocks that the verdict stands on."""
-    return verdict.counted(lines, rows(lines))
-
-
-def tested(lines):
+def tested(arena):
     """All blocks without the runs of the split that chose the settings."""
-    return blocks([line for line in lines if line["seed"] != verdict.RULE["tuned_seed"]])
+    return blocks([line for line in arena.lines if line["seed"] != verdict.RULE["tuned_seed"]])
 
 
-def state(lines):
+def state(arena):
     """How much of the plan was run."""
-    planned = grid.grid()
+    planned, lines = grid.grid(), arena.lines
     done = {(line["task"], line["encoder"], line["row"], line["seed"]) for line in lines}
     missing = [r for r in planned if (r.task, r.encoder, r.row, r.seed) not in done]
     hours = sum(x["cpu_seconds"] + (x["tuning_seconds"] or 0) for x in lines) / 3600
     capped = sum(not line["stopped"] for line in lines)
-    stuck = sum(
-        verdict.one_class(run, block)
-        for block in blocks(lines).values()
-        for those in block.values()
-        for run in those
-    )
+    found = blocks(lines)
+    stuck = sum(verdict.one_class(x, found[x["task"], x["encoder"]]) for x in lines)
     told = (
         f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here. They took "
         f"{hours:.1f} core-hours. {capped} of them ended at the limit of epochs. {stuck} give "
         "every text the same class."
     )
-    whole = verdict.whole(lines, rows(lines))
-    unlearned = [f"{task} ({encoder})" for task, encoder in whole.keys() - counted(lines).keys()]
+    unlearned = [f"{task} ({encoder})" for task, encoder in arena.whole.keys() - arena.counted]
     if unlearned:
         told += (
             f" The verdict leaves out {', '.join(sorted(unlearned))}: there no pooling is shown to "
@@ -118,25 +89,19 @@ def state(lines):
         )
     if not missing:
         return told
-    run = ", ".join(f"{task} ({encoder})" for task, encoder in whole) or "no task yet"
-    later = [f"`{row}`" for row in grid.MECHANISMS if row not in rows(lines)]
+    run = ", ".join(f"{task} ({encoder})" for task, encoder in arena.whole)
+    later = [f"`{row}`" for row in grid.MECHANISMS if row not in arena.rows]
     without = f" but {', '.join(later)}, which joined later," * bool(later)
     return (
-        f'!!! warning "Partial"\n    {told} All poolings{without} were run on {len(whole)} '
+        f'!!! warning "Partial"\n    {told} All poolings{without} were run on {len(arena.whole)} '
         "tasks. The verdict is of these alone, and will move.\n\n"
         f'??? abstract "Tasks that all poolings were run on"\n\n    {run}'
     )
 
 
-def sentences(lines):
-    """The verdict."""
-    told = verdict.sentences(judged(lines), lines)
-    return "\n".join(f"{number}. {each}" for number, each in enumerate(told, start=1))
-
-
-def advice(lines):
+def advice(arena):
     """What to take in each situation, from verdict.json, and how two twins differ."""
-    found, twins, items = words.situations(), verdict.RULE["twins"], []
+    found, twins, items = words.told()["situations"], verdict.RULE["twins"], []
     counts = {block.split(" (")[0] for those in words.told()["sets"].values() for block in those}
     for name, tasks in verdict.RULE["situations"].items():
         steps = [grid.TASKS[task].length for task in tasks if task in counts]
@@ -148,8 +113,8 @@ def advice(lines):
     return "\n".join(items)
 
 
-def rule(lines):
-    """The rule's version, its digest, and how it changed."""
+def rule(arena):
+    """The rule's version, its digest, what the usual tests say, and how the rule changed."""
     body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
     head = ("version", "runs at the time", "what changed")
     now = (
@@ -157,8 +122,18 @@ def rule(lines):
         f"means a probability of {verdict.RULE['certain']:g} or more. This is version "
         f"{verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
     )
-    later = len(lines) - verdict.RULE["changes"][-1]["runs"]
-    return f"{now}; {later:,} runs are younger than it.\n\n{table(head, body, left=(2,))}"
+    later = len(arena.lines) - verdict.RULE["changes"][-1]["runs"]
+    sets = arena.sets()
+    holm = verdict.holm(sets)
+    apart = [row for row in words.told()["rows"] if holm.get(row, 1) < verdict.RULE["level"]]
+    friedman = stats.friedmanchisquare(*sets.rows.values()).pvalue
+    usual = (
+        f"Friedman's test has p = {friedman:.2g}. Wilcoxon's test with Holm's correction tells "
+        f"{words.joined(apart) or 'no pooling'} from the mean."
+    )
+    return (
+        f"{now}; {later:,} runs are younger than it.\n\n{usual}\n\n{table(head, body, left=(2,))}"
+    )
 
 
 def named(row):
@@ -166,47 +141,38 @@ def named(row):
     return f"{row} + mean" if row in grid.SEQUENCES else row
 
 
-def spanned(lead, ends, between=" "):
-    """A lead in points, with its interval if there is one."""
-    if math.isnan(lead):
-        return "–"
-    return points(lead) + (f"{between}({' to '.join(map(points, ends))})" if ends else "")
-
-
-def choices(lines):
+def choices(arena):
     """Every row against the mean: its lead, and how it was judged."""
-    found = judged(lines)
-    if found is None:
-        return "*Nothing to choose before two sets have all rows.*"
-
-    def cells(effect):
-        if effect is None:
-            return "–", "–", "–"
-        word = effect.word and f"{effect.word}: {effect.holds} of {effect.choices}"
-        return spanned(effect.mean, effect.interval), points(effect.median), word or "open"
-
-    body = [(named(row), *cells(found.against[BASE].get(row))) for row in found.rows]
+    told, body = words.told(), []
+    for row, each in told["rows"].items():
+        cells = ("–", "–", "–")
+        if effect := each.get("against_mean"):
+            word = (
+                effect["word"] and f"{effect['word']}: {effect['holds']} of {len(told['choices'])}"
+            )
+            cells = words.spanned(effect), words.points(effect["median"]), word or "open"
+        body.append((named(row), *cells))
     return table(("pooling", "points ahead of the mean", "median", "judged"), body, left=(0, 3))
 
 
-def judgement(lines):
-    """The words of the column "judged", by the first row that has one."""
-    found = judged(lines)
-    effects = found.against[BASE] if found else {}
-    order = [row for row in (found.rows if found else ()) if row in effects]
-    row = next((row for row in order if effects[row].word == BETTER), None)
+def judgement(arena):
+    """The words of the column "judged", by the first row that has one; what may be as good."""
+    told = words.told()
+    effects = [each["against_mean"] for row, each in told["rows"].items() if row != BASE]
     said = (
         "*open*: over all sets neither a lead nor a loss is that probable. An interval without 0 "
+        f"can be open, since a lead below {_region()} counts as none."
     )
-    said += f"can be open, since a lead below {_region()} counts as none."
-    if row is None:
+    each = next((effect for effect in effects if effect["word"] == BETTER), None)
+    if each is None:
         return said[0].upper() + said[1:]
-    each = effects[row]
+    count = f"{each['holds']} of {len(told['choices'])}"
     return (
-        f"*better: {each.holds} of {each.choices}* means: in {each.holds} of {each.choices} "
+        f"*better: {count}* means: in {count} "
         f"judgements the probability of a lead of more than {_region()} is at least "
         f"{verdict.RULE['certain']:g}. A judgement leaves out, for example, one set of data. "
-        f"*worse* means the same of a loss. {said}"
+        f"*worse* means the same of a loss. {said}\n\nThese poolings may be as good as "
+        f"{words.named(told['first'])}: {words.joined(told['level_with_first'][1:])}."
     )
 
 
@@ -215,65 +181,39 @@ def _region():
     return f"{100 * verdict.RULE['practical']:g} point"
 
 
-def audit(lines):
-    """Under every choice the rows that a word or the usual test tells from the mean."""
-    found = judged(lines)
-    if found is None:
-        return "*Nothing to choose before two sets have all rows.*"
-    body = [
-        (each["choice"], str(each["sets"]))
-        + tuple(
-            words.joined(each[said]) or "none"
-            for said in ("better", "worse", "holm", "contradicts")
-        )
-        for each in verdict.audit(found)
-    ]
-    head = ("choice", "sets", "better", "worse", "told apart by Wilcoxon and Holm")
-    head += ("published as shown, and not so here",)
-    return table(head, body, left=range(6))
-
-
-def kinds(lines):
+def kinds(arena):
     """The lead on the mean by kind of data, and by encoder."""
-    found = judged(lines)
-    if found is None:
-        return "*No table before two sets have all rows.*"
-    those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
-    columns_of = [
-        {words.DATA[kind]: [cell for cell in those if cell.kind == kind] for kind in found.kinds},
-        {f"`{name}`": [cell for cell in those if cell.encoder == name] for name in grid.ENCODERS},
-    ]
-    found_in = [
-        {
-            name: verdict.effects_in(some, [*rows(lines), FLOOR])
-            for name, some in columns.items()
-            if some
-        }
-        for columns in columns_of
-    ]
-    longest = max(grid.TASKS[task].length for task, _ in counted(lines) if task in grid.TASKS)
+
+    def spanned(lead):
+        if math.isnan(lead["points"]):
+            return "–"
+        ends = lead["interval"] and " to ".join(points(end / 100) for end in lead["interval"])
+        return points(lead["points"] / 100) + f"<br>({ends})" * bool(ends)
+
     by_kind, by_encoder = (
         table(
-            ("pooling", *(f"{name} ({part.sets})" for name, part in columns.items())),
+            ("pooling", *(f"{name} ({len(sets.names)})" for name, sets in columns.items())),
             [
-                (named(row), *(spanned(*part.leads[row], "<br>") for part in columns.values()))
-                for row in (*found.rows, FLOOR)
+                (named(row), *(spanned(sets.lead(row)) for sets in columns.values()))
+                for row in (*words.told()["rows"], FLOOR)
                 if row != BASE
             ],
         )
-        for columns in found_in
+        for columns in (
+            {words.DATA[k]: each for k, each in arena.sets_by("kind", grid.KINDS).items()},
+            {f"`{e}`": each for e, each in arena.sets_by("encoder", grid.ENCODERS).items()},
+        )
     )
-    return (
-        f"A sequence has at most {longest} steps.\n\n{by_kind}\n\n"
-        + f'??? abstract "By encoder"\n\n{textwrap.indent(by_encoder, "    ")}'
-    )
+    longest = max(grid.TASKS[task].length for task, _ in arena.counted if task in grid.TASKS)
+    head = f"A sequence has at most {longest} steps."
+    return f"{head}\n\n{by_kind}\n\n{folded('By encoder', by_encoder)}"
 
 
-def compared(lines):
+def compared(arena):
     """Of each published source its figures beside ours, where ours has two counted splits."""
     with PUBLISHED.open("rb") as file:
         sources = tomllib.load(file)["sources"]
-    found = {task: block for (task, _), block in tested(lines).items()}
+    found = {task: block for (task, _), block in tested(arena).items()}
     for source in sources:
         beside = []
         for each in source["figures"]:
@@ -285,19 +225,10 @@ def compared(lines):
         yield source, beside
 
 
-def lower_than_published(lines):
-    """On how many sets of each method our figure is below the published one."""
-    told = {}
-    for _, beside in compared(lines):
-        for each, _, _, word in beside:
-            told.setdefault(each["method"], []).append(word == "lower")
-    return told
-
-
-def published(lines):
+def published(arena):
     """Our figures of small sets beside those of others; where ours is lower, what differs."""
     body, waiting, notes = [], [], []
-    for number, (source, beside) in enumerate(compared(lines), start=1):
+    for number, (source, beside) in enumerate(compared(arena), start=1):
         for each, counts, ends, word in beside:
             theirs = percent(each["accuracy"])
             theirs += f" ± {percent(each['error'])}" if "error" in each else ""
@@ -326,59 +257,58 @@ def published(lines):
     return "\n\n".join([told, table(head, body, left=(0, 1, 3, 5)) + rest, "\n".join(notes)])
 
 
-def by_kind(lines):
-    """The blocks that count of each kind of task, in the order of the kinds."""
-    found = {}
-    for (task, encoder), block in counted(lines).items():
-        found.setdefault(grid.kind_of(task), {})[task, encoder] = block
-    return {kind: found[kind] for kind in grid.KINDS if kind in found}
-
-
-def plain(lines):
+def plain(arena):
     """The verdict in short: where attention helps, what to take, how sure that is."""
-    found = judged(lines)
-    if found is None:
-        return "*No verdict before two sets have all rows.*"
-    those = counted(lines).values()
-    attention = [row for row in found.level_with if _group(row) == "attention"]
+    told, those = words.told(), arena.counted.values()
+    attention = [row for row in told["level_with_first"] if _group(row) == "attention"]
     cheapest = ""
     if attention:
         cheap = min(attention, key=lambda row: cost(those, row))
         cheapest = f" The cheapest attention that may be as good is {words.named(cheap)}: "
-        cheapest += f"{verdict.epoch(counted(lines), cheap)}."
-    surely = Counter(effect.word for effect in found.against[FLOOR].values())
-    published = lower_than_published(lines).get(SERIES_METHOD, [])
+        cheapest += f"{verdict.epoch(arena.counted, cheap)}."
+    rivals = [each["against_linear"]["word"] for each in told["rows"].values()]
+    lower = [
+        word == "lower"
+        for _, beside in compared(arena)
+        for each, *_, word in beside
+        if each["method"] == SERIES_METHOD
+    ]
     below = (
-        f" On {sum(published)} of {len(published)} series the accuracy of `{words.PLAIN}` is below "
+        f" On {sum(lower)} of {len(lower)} series the accuracy of `{words.PLAIN}` is below "
         f"the [published](#published) one of {SERIES_METHOD}."
-    ) * bool(published)
+    ) * bool(lower)
     return (
         f"- **Where attention helps.** {words.where()}.\n"
-        f"- **Which pooling to take.** {words.largest(_linked(found.rows[0]))} {words.origin()}"
+        f"- **Which pooling to take.** {words.largest(_linked(told['first']))} {words.origin()}"
         f"{below}{cheapest}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
         f"{words.in_sight()}\n"
         f"- **How sure this is.** {words.summary()}{words.breaks()}\n"
         f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
-        f"{surely[BETTER]} of {len(found.rows)} poolings, the mean among them, are surely better "
-        f"than the best linear classifier, and {surely[WORSE]} are surely worse. With so many "
-        "poolings, one can be ahead by chance. So measure your pooling beside a linear classifier."
+        f"{rivals.count(BETTER)} of {len(rivals)} poolings, the mean among them, are surely better "
+        f"than the best linear classifier, and {rivals.count(WORSE)} are surely worse. With so "
+        "many poolings, one can be ahead by chance. So measure your pooling beside a linear "
+        "classifier."
     )
+
+
+def _layer(row):
+    """A row's layer in the lists of the package, if it is one of the package."""
+    return next((each for each in lists.layers() if each.name == row.partition(",")[0]), None)
 
 
 def _group(row):
     """The group of a row's layer, if it is one of the package."""
-    return next((e.group for e in lists.layers() if e.name == row.partition(",")[0]), None)
+    return getattr(_layer(row), "group", None)
 
 
 def _linked(row):
     """A row with a link to its layer, if that is one of the package."""
-    pages = {layer.name: layer.page for layer in lists.layers()}
-    page = pages.get(row.partition(",")[0])
-    return f"[{words.named(row)}]({page})" if page else words.named(row)
+    layer = _layer(row)
+    return f"[{words.named(row)}]({layer.page})" if layer else words.named(row)
 
 
-def start(lines):
+def start(arena):
     """What to start with, from verdict.json."""
     return (
         f"**Start with {_linked(words.told()['first'])}.** {words.largest('It')} "
@@ -388,36 +318,31 @@ def start(lines):
     )
 
 
-def start_by_kind(lines):
+def start_by_kind(arena):
     """Of each kind of data the pooling with the largest lead, and the cheapest that keeps up."""
-    found = judged(lines)
-    if found is None:
-        return "*Nothing to start with before two sets have all rows.*"
-    names = [row for row in found.rows if _group(row) in ("attention", "pooling")]
-    those = verdict.cells(lines, rows(lines), grid.LINEAR, grid.kind_of)
-    there, body = by_kind(lines), []
-    for kind, part in found.kinds.items():
-        these = list(there[kind].values())
-        some = verdict.by_set([cell for cell in those if cell.kind == kind], verdict.Choice())
-        most = max(names, key=lambda row: part.leads[row][0])
-        level = verdict.keeping_up(some, rows(lines), most)
+    names = [row for row in words.told()["rows"] if _group(row) in ("attention", "pooling")]
+    body = []
+    for kind, sets in arena.sets_by("kind", grid.KINDS).items():
+        these = [b for (task, _), b in arena.counted.items() if grid.kind_of(task) == kind]
+        leads = {row: sets.lead(row) for row in names}
+        most = max(names, key=lambda row: leads[row]["points"])
+        level = sets.keeping_up(most)
         cheap = min(
-            (row for row in names if row in level and part.leads[row][0] > 0 or row == most),
+            (row for row in names if row in level and leads[row]["points"] > 0 or row == most),
             key=lambda row: cost(these, row),
         )
         keeps = "none" if cheap == most else _linked(cheap)
-        if part.leads[most][1] is None:
+        if leads[most]["interval"] is None:
             keeps = "too few sets"
         elif BASE in level:
             keeps = "the mean may be as good"
-        body.append(
-            (words.DATA[kind], str(part.sets), _linked(most), spanned(*part.leads[most]), keeps)
-        )
+        lead = words.spanned(leads[most])
+        body.append((words.DATA[kind], str(len(sets.names)), _linked(most), lead, keeps))
     head = ("data", "sets", "largest lead", "points ahead of the mean", "cheaper, keeps up")
     return table(head, body, left=(0, 2, 4))
 
 
-def legend(lines):
+def legend(arena):
     """The code of every row, and the other size that its tuning tries."""
     body = []
     for row in grid.MECHANISMS:
@@ -428,47 +353,28 @@ def legend(lines):
             calls.append(f"`{layer.__name__}({told})`")
         sees = "a sequence; its mean follows" if row in grid.SEQUENCES else "a vector"
         body.append((row, " or ".join(calls), sees))
-    inside = textwrap.indent(table(("row", "layer", "gives"), body, left=range(3)), "    ")
-    return f'??? abstract "The code of every row"\n\n{inside}'
+    inside = table(("row", "layer", "gives"), body, left=range(3))
+    return folded("The code of every row", inside)
 
 
-def times_of(lines):
-    """The blocks with all rows, by encoder: what the time of a row is told of."""
-    found = {}
-    for (_, encoder), block in counted(lines).items():
-        found.setdefault(encoder, []).append(block)
-    return found
-
-
-def diagram(lines):
+def diagram(arena):
     """How far every row is ahead of the mean, with its interval over sets."""
-    found = judged(lines)
-    if found is None:
-        return "*No picture before two sets have all rows.*"
-    effects = found.against[BASE]
-    if len(found.sets) < 3:
-        return "*No picture: an interval over sets needs three of them.*"
+    sets = arena.sets()
+    found = {row: sets.lead(row) for row in words.told()["rows"] if row != BASE}
     return leads(
-        {
-            named(row): (100 * effects[row].mean, *(100 * end for end in effects[row].interval))
-            for row in found.rows
-            if row in effects and effects[row].interval
-        },
+        {named(row): (each["points"], *each["interval"]) for row, each in found.items()},
         100 * verdict.RULE["practical"],
         "points ahead of the mean",
-        f"Mean difference over {len(found.sets)} sets of data, with its 95 % interval; the sets "
+        f"Mean difference over {len(sets.names)} sets of data, with its 95 % interval; the sets "
         "are drawn anew. Differences within the band count as none.",
-        "; ".join(f"{row} {points(effect.mean)}" for row, effect in effects.items()),
+        "; ".join(f"{r} {words.points(found[r]['points'])}" for r in arena.rows if r != BASE),
     )
 
 
-def costs(lines):
+def costs(arena):
     """Mean accuracy over tasks against the time of an epoch."""
-    ranked = judged(lines)
-    if ranked is None:
-        return "*No chart before two tasks have all rows.*"
-    those = list(counted(lines).values())
-    places = {row: (cost(those, row), 100 * each.mean()) for row, each in ranked.accuracy.items()}
+    those = arena.counted.values()
+    places = {r: (cost(those, r), 100 * each.mean()) for r, each in arena.sets().rows.items()}
     return chart(
         {row: [place] for row, place in places.items()},
         "time of an epoch (the mean's is 1)",
@@ -499,28 +405,23 @@ def weights(row, found):
     return f"{statistics.median_low(more):,}" if more else "–"
 
 
-def overview(lines):
+def overview(arena):
     """Every row: its mean rank, its lead with its probabilities, its cost; then every task."""
-    ranked = judged(lines)
-    found, times = tested(lines), times_of(lines)
+    found, times, known = tested(arena), verdict.by_encoder(arena.counted), memories()
     head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
     head += [*(f"time, {encoder}" for encoder in times), "memory", "weights"]
-    those = ranked.ranks if ranked else ()
-    order = [*those, *(row for row in grid.MECHANISMS if row not in those)]
-    body = []
-    known = memories()
+    sets, body = arena.sets(), []
+    ranks, holm = verdict.ranks(sets.rows), verdict.holm(sets)
+    order = [*ranks, *(row for row in grid.MECHANISMS if row not in ranks)]
     for row in order:
-        cells = [f"{ranked.ranks[row]:.1f}" if row in those else "–"]
-        lead = ranked.against[BASE].get(row) if ranked else None
-        if lead is None:
-            cells += ["–"] * 3
-        else:
-            cells += [points(lead.mean)]
-            cells += [", ".join(f"{p:.2f}" for p in lead.probabilities.values())]
-            cells += [f"{ranked.holm[row]:.2g}"]
-        cells += [f"{cost(b, row):.2f}" if row in those else "–" for b in times.values()]
-        cells += [memory_of(row, known), weights(row, found)]
-        body.append([row, *cells])
+        cells = [f"{ranks[row]:.1f}" if row in ranks else "–", *["–"] * 3]
+        if row in holm:
+            parts = verdict.probabilities(sets.leads(row)).values()
+            parts = ", ".join(f"{part:.2f}" for part in parts)
+            lead = words.points(words.told()["rows"][row]["against_mean"]["points"])
+            cells[1:] = lead, parts, f"{holm[row]:.2g}"
+        cells += [f"{cost(b, row):.2f}" if row in ranks else "–" for b in times.values()]
+        body.append([row, *cells, known[row], weights(row, found)])
     order += grid.FLOORS
     parts = [table(head, body)]
     for kind in grid.KINDS:
@@ -532,15 +433,14 @@ def overview(lines):
         ]
         if cells:
             inside = table(["row", *(f"{task}, {encoder}" for task, encoder in columns)], cells)
-            title = f"Accuracy by task: {words.DATA[kind]}"
-            parts.append(f'??? abstract "{title}"\n\n{textwrap.indent(inside, "    ")}')
+            parts.append(folded(f"Accuracy by task: {words.DATA[kind]}", inside))
     return "\n\n".join(parts)
 
 
-def tables(lines):
+def tables(arena):
     """A table for each block: the difference to the mean of the states, and how a row was run."""
     parts = []
-    for (task, encoder), block in tested(lines).items():
+    for (task, encoder), block in tested(arena).items():
         head = ["row", "accuracy", "macro-F1", "against the mean, 95 % interval", "parameters"]
         head += ["rate, dropout, size", "epochs", "runs"]
         body = []
@@ -566,9 +466,8 @@ def tables(lines):
         sizes = "{} to train on, {} to choose by, {} to test".format(*first["examples"].split())
         title = f"{task}, {encoder}: {grid.TASKS[task].kind}, {sizes}"
         rest = f"\n\nNot run yet: {', '.join(missing)}." if missing else ""
-        inside = textwrap.indent(table(head, body) + rest, "    ")
-        parts.append(f'??? abstract "{title}"\n\n{inside}')
-    return "\n\n".join(parts) or "*Nothing was run yet.*"
+        parts.append(folded(title, table(head, body) + rest))
+    return "\n\n".join(parts)
 
 
 def _remark(run, block):
@@ -578,29 +477,23 @@ def _remark(run, block):
     return "" if run["stopped"] else " (limit)"
 
 
-def protocol(lines):
+def protocol(arena):
     """What the runs share, from the file that declares it."""
     tried = "; ".join(
         f"{name.replace('_', ' ')} {' or '.join(map(str, values))}"
         for name, values in list(grid.TRIALS.items())[:2]
     )
-    versions = sorted({line["versions"] for line in lines})
-    ran = {(line["task"], line["row"], line["encoder"], line["seed"]): line for line in lines}
     gaps = [
-        line["test_accuracy"] - sum(later) / len(later)
-        for (task, row, encoder, seed), line in ran.items()
-        if seed == verdict.RULE["tuned_seed"] and row in grid.MECHANISMS
-        if (
-            later := [
-                ran[task, row, encoder, other]["test_accuracy"]
-                for other in grid.SEEDS[1:]
-                if (task, row, encoder, other) in ran
-            ]
-        )
+        first["test_accuracy"] - mean(later)
+        for block in blocks(arena.lines).values()
+        for row in block.keys() & grid.MECHANISMS
+        for first in block[row]
+        if first["seed"] == verdict.RULE["tuned_seed"]
+        if (later := [run for run in block[row] if run["seed"] in grid.SEEDS[1:]])
     ]
-    gap = points(sum(gaps) / len(gaps)) if gaps else "–"
+    gap = points(statistics.mean(gaps)) if gaps else "–"
     lengths: dict[int, list[str]] = {}
-    for task in dict.fromkeys(line["task"] for line in lines):
+    for task in dict.fromkeys(line["task"] for line in arena.lines):
         lengths.setdefault(grid.TASKS[task].length, []).append(task)
     cut = "; ".join(f"{length} {', '.join(lengths[length])}" for length in sorted(lengths))
     return "\n".join(
@@ -623,8 +516,8 @@ def protocol(lines):
             f"windows of 3, 4 and 5 each; `dense` {grid.DENSE_UNITS} units; `minilm` frozen states "
             f"of layer {grid.MINILM_LAYER} of all-MiniLM-L6-v2; `none` the words' vectors",
             f"- **classifier**: one hidden layer of {grid.HIDDEN}",
-            *(f"- **versions**: {each}" for each in versions),
-            f"- **code**: {', '.join(sorted({line['commit'] for line in lines})) or 'no run yet'}",
+            *(f"- **versions**: {each}" for each in sorted({x["versions"] for x in arena.lines})),
+            f"- **code**: {', '.join(sorted({line['commit'] for line in arena.lines}))}",
         ]
     )
 
@@ -632,35 +525,32 @@ def protocol(lines):
 VIEWS = {
     view.__name__: view
     for view in (
-        state,
-        sentences,
-        advice,
-        plain,
-        start,
-        start_by_kind,
-        rule,
-        choices,
-        judgement,
-        audit,
-        kinds,
-        published,
+        *(state, advice, plain, start, start_by_kind, rule, choices, judgement),
+        *(kinds, published, legend, diagram, costs, overview, tables, protocol),
     )
-    + (legend, diagram, costs, overview, tables, protocol)
 }
 
 
-# Read once for all pages, so that they share the verdict too.
-_read = functools.cache(verdict.read)
+@functools.cache
+def _arena(folder):
+    """The comparison, read once for all pages."""
+    return runs.compared(verdict.read(folder))
 
 
 def fill(markdown, folder):
     """Replaces the markers of a page by views of the runs in a folder."""
-    if not MARKER.search(markdown):
-        return markdown
-    lines = _read(folder)
-    return MARKER.sub(
-        lambda match: textwrap.indent(VIEWS[match["view"]](lines), match["indent"]), markdown
-    )
+
+    def view(match):
+        # An interval needs three sets.
+        few = len(_arena(folder).sets().names) < 3
+        told = (
+            "*No verdict before three sets have all rows.*"
+            if few
+            else VIEWS[match["view"]](_arena(folder))
+        )
+        return textwrap.indent(told, match["indent"])
+
+    return MARKER.sub(view, markdown)
 
 
 def in_comparison(layer):

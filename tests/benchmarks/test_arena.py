@@ -84,17 +84,18 @@ def test_the_verdict_waits_for_declared_rows_alone(monkeypatch):
     monkeypatch.setattr(grid, "DECLARED", dict.fromkeys(ROWS))
     monkeypatch.setattr(grid, "MECHANISMS", dict.fromkeys([*ROWS, "SoftPooling1D"]))
     lines = made()
-    before = page.sentences(lines)
-    assert before.startswith("1. 4 poolings") and page.rows(lines) == ROWS
+    before = runs.compared(lines)
+    assert before.rows == ROWS
     joined = [
         line(f"task{n}", e, "SoftPooling1D", 0.9, seed=1)
         for n in range(8)
         for e in ("gru", "minilm")
     ]
-    assert page.sentences([*lines, *joined[:-1]]) == before
-    told = page.state([*lines, *joined[:-1]])
+    partly = runs.compared([*lines, *joined[:-1]])
+    assert partly.told["rows"] == before.told["rows"]
+    told = page.state(partly)
     assert "All poolings but `SoftPooling1D`, which joined later, were run on 16 tasks." in told
-    assert "`SoftPooling1D` has the largest mean" in page.sentences([*lines, *joined])
+    assert runs.compared([*lines, *joined]).told["first"] == "SoftPooling1D"
 
 
 def test_a_budget_keeps_whole_blocks():
@@ -243,8 +244,12 @@ def made(tasks=8, gain=0.2, seeds=(1,)):
     ]
 
 
-def judged(lines, linear=()):
-    return verdict.judge(lines, ROWS, linear, lambda task: "kind")
+def compared(lines, linear=(), kind_of=lambda task: "kind"):
+    return verdict.Comparison(lines, ROWS, linear, kind_of)
+
+
+def against(lines, row="AttentionPooling", other="mean", linear=()):
+    return compared(lines, linear).told["rows"][row][f"against_{other}"]
 
 
 def test_the_bayesian_signed_rank_test():
@@ -302,19 +307,18 @@ def test_the_tests_and_intervals_are_those_of_their_equations():
 
 
 def test_words_come_with_their_counts():
-    found = judged(made())
-    better = found.against[verdict.BASE]["AttentionPooling"]
-    assert better.mean == pytest.approx(0.2, abs=0.01) and better.word == verdict.BETTER
-    assert better.status == "shown" and better.holds == better.choices == len(found.choices)
-    low, high = better.interval
-    assert 0.19 < low < better.mean < high < 0.21
-    assert found.against[verdict.BASE]["MaskedMaxPooling1D"].word == verdict.EQUAL
-    assert found.rows[0] == "AttentionPooling" and found.level_with == ["AttentionPooling"]
-    assert judged(made(1)) is None
-    # Demsar's table 5: 2.569 for four.
-    assert found.distance == pytest.approx(2.569 * np.sqrt(4 * 5 / (6 * 8)), abs=1e-3)
+    told = compared(made()).told
+    better = told["rows"]["AttentionPooling"]["against_mean"]
+    assert better["points"] == pytest.approx(20, abs=1) and better["word"] == verdict.BETTER
+    assert better["status"] == "shown" and better["holds"] == len(told["choices"])
+    low, high = better["interval"]
+    assert 19 < low < better["points"] < high < 21
+    assert told["rows"]["MaskedMaxPooling1D"]["against_mean"]["word"] == verdict.EQUAL
+    assert told["first"] == "AttentionPooling" and told["level_with_first"] == [told["first"]]
+    with pytest.raises(ValueError, match="no verdict before two sets"):
+        _ = compared(made(1)).told
     exact = stats.wilcoxon(np.arange(1.0, 9)).pvalue
-    assert found.holm["AttentionPooling"] == pytest.approx(3 * exact)
+    assert verdict.holm(compared(made()).sets())["AttentionPooling"] == pytest.approx(3 * exact)
 
 
 def test_what_one_encoder_decides_is_only_suggested():
@@ -322,52 +326,28 @@ def test_what_one_encoder_decides_is_only_suggested():
     for run in lines:
         if run["encoder"] == "gru" and run["row"] == "AttentionPooling":
             run["test_accuracy"] -= 0.2
-    effect = judged(lines).against[verdict.BASE]["AttentionPooling"]
-    assert effect.word == verdict.BETTER and effect.status == "suggested"
-    assert effect.breaks == ("without the encoder minilm", "gru alone")
-    told = " ".join(verdict.sentences(judged(lines), lines))
-    assert f"{effect.choices - 2} of {effect.choices}" in told
-    assert "No pooling is surely better than the mean in every judgement." in told
-
-
-def test_the_audit_contradicts_nothing_that_is_published_as_shown(capsys):
-    found = judged(made())
-    rows = verdict.audit(found)
-    assert [each["choice"] for each in rows] == list(found.choices)
-    assert all(each["better"] == ["AttentionPooling"] for each in rows)
-    assert not any(each["contradicts"] for each in rows)
-    changed = dict(found.choices) | {
-        "other": dict.fromkeys((*"better equal worse holm".split(),), [])
-    }
-    last = verdict.audit(dataclasses.replace(found, choices=changed))[-1]
-    assert {"AttentionPooling", "MaskedMaxPooling1D"} <= set(last["contradicts"])
-    command.main(["--audit"])
-    told = capsys.readouterr().out
-    assert "real data alone" in told and "nothing merged" in told
-    assert set(re.findall("contradicts: (.*)", told)) == {"none"}
+    effect = against(lines)
+    assert effect["word"] == verdict.BETTER and effect["status"] == "suggested"
+    assert effect["breaks"] == ["without the encoder minilm", "gru alone"]
 
 
 def test_the_tuned_split_never_counts():
     lines = made(seeds=(0, 1))
     for run in lines:
         run["test_accuracy"] += 0.3 * (run["seed"] == 0 and run["row"] == "LastPooling1D")
-    alone = judged([run for run in lines if run["seed"]])
-    assert (
-        judged(lines).accuracy["LastPooling1D"].tolist() == alone.accuracy["LastPooling1D"].tolist()
-    )
-    assert not {
-        each["seed"] for b in verdict.whole(lines, ROWS).values() for each in b[ROWS[0]]
-    } & {0}
+    alone = compared([run for run in lines if run["seed"]])
+    both = [each.sets().accuracy["LastPooling1D"].tolist() for each in (compared(lines), alone)]
+    assert both[0] == both[1]
+    assert {cell.seed for cell in compared(lines).cells} == {1}
 
 
 def test_tasks_that_share_their_texts_count_once():
     lines = made(7)
     for run in lines:
         run["task"] = {"task0": "sst2", "task1": "sst5"}.get(run["task"], run["task"])
-    found = judged(lines)
-    assert len(found.sets) == 6 and len(found.sets["sst"]) == 4
-    apart = {run["task"]: run for run in lines}
-    assert "sst apart" in found.choices and len(apart) == 7
+    told = compared(lines).told
+    assert len(told["sets"]) == 6 and len(told["sets"]["sst"]) == 4
+    assert len(compared(lines).choices()["sst apart"].names) == 7
     assert {verdict.set_of(name) for name in ("musk1", "musk2")} == {"musk"}
     assert verdict.set_of("r8") == "r8" and verdict.set_of("sst2", apart="sst") == "sst2"
 
@@ -380,13 +360,8 @@ def test_the_best_linear_classifier_is_a_rival_where_it_stands():
         for each in ("gru", "minilm")
         for seed in (1, 2)
     ]
-    found = judged([*lines, *floors], grid.LINEAR)
-    effect = found.against[verdict.FLOOR]["AttentionPooling"]
-    assert effect.mean == pytest.approx(-0.2, abs=0.01) and effect.word == verdict.WORSE
-    told = " ".join(verdict.sentences(found, lines))
-    assert (
-        "worse than the best linear classifier**, in so many judgements: `AttentionPooling`" in told
-    )
+    effect = against([*lines, *floors], other="linear", linear=grid.LINEAR)
+    assert effect["points"] == pytest.approx(-20, abs=1) and effect["word"] == verdict.WORSE
 
 
 def test_ties_are_ties_and_all_rows_have_the_same_seeds():
@@ -396,11 +371,11 @@ def test_ties_are_ties_and_all_rows_have_the_same_seeds():
             run["test_accuracy"] = 0.1 + 0.2
         if run["row"] == verdict.BASE:
             run["test_accuracy"] = 0.3
-    ranks = judged(lines).ranks
+    ranks = verdict.ranks(compared(lines).sets().rows)
     assert ranks["MaskedMaxPooling1D"] == ranks[verdict.BASE]
     # A second seed that some rows lack changes nothing.
     more = [{**run, "seed": 2, "test_accuracy": 0.99} for run in lines if run["row"] == ROWS[1]]
-    assert judged([*lines, *more]).ranks == ranks
+    assert verdict.ranks(compared([*lines, *more]).sets().rows) == ranks
 
 
 def test_a_task_that_nothing_learns_does_not_count():
@@ -409,10 +384,11 @@ def test_a_task_that_nothing_learns_does_not_count():
         floors = [line("task0", "gru", verdict.LARGEST, share, seed) for seed in (1, 2)]
         return [*made_of, *floors]
 
-    assert ("task0", "gru") in verdict.counted(with_floor(0.5), ROWS)
-    assert ("task0", "gru") not in verdict.counted(with_floor(0.74), ROWS)
-    assert "with what nothing learns" in judged(with_floor(0.74)).choices
-    assert "with what nothing learns" not in judged(with_floor(0.5)).choices
+    assert ("task0", "gru") in compared(with_floor(0.5)).counted
+    assert ("task0", "gru") not in compared(with_floor(0.74)).counted
+    found = compared([run for run in with_floor(0.74) if run["encoder"] == "gru"])
+    with_all = found.choices()["with what nothing learns"].names
+    assert {*with_all} - {*found.sets().names} == {"task0"}
 
 
 def test_a_change_of_the_rule_is_told():
@@ -432,16 +408,16 @@ def test_a_change_of_the_rule_is_told():
 
 def test_the_published_verdict_is_that_of_the_runs():
     published = json.loads(runs.VERDICT.read_text(encoding="utf-8"))
-    assert published == json.loads(json.dumps(runs.judged(verdict.read(runs.FOLDER))))
+    assert published == json.loads(json.dumps(runs.compared(verdict.read(runs.FOLDER)).told))
 
 
 def test_advice_names_the_mean_where_it_is_the_best_without_weights():
     for most, ends in ((0.4, "the mean itself is best."), (0.6, "`MaskedMaxPooling1D`: +10.0 ")):
         accuracy = {verdict.BASE: 0.5, "AttentionPooling": 0.7, "MaskedMaxPooling1D": most}
-        rows, sets = list(accuracy), dict.fromkeys("abcdef", np.array(list(accuracy.values())))
-        told = verdict._advice(sets, rows, lambda row: 1.0, "6 sets")
+        sets = verdict.Sets([*"abcdef"], {row: np.full(6, each) for row, each in accuracy.items()})
+        told = verdict.advice(sets, dict.fromkeys(accuracy, 1.0), "6 sets")
         assert "points over 6 sets. No cheaper pooling keeps up" in told and ends in told
-        assert verdict.keeping_up(sets, rows, "AttentionPooling") == ["AttentionPooling"]
+        assert sets.keeping_up("AttentionPooling") == ["AttentionPooling"]
 
 
 # --- sets inside packages ----------------------------------------------------------------------
@@ -532,40 +508,39 @@ def test_one_run_has_no_interval():
 
 
 def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
-    planned = [run for run in grid.grid() if run.task in ("trec", "bags_any") and run.seed == 1]
+    tasks = ("trec", "sick", "GunPoint", "bags_any")
+    planned = [run for run in grid.grid() if run.task in tasks and run.seed == 1]
     rng = np.random.default_rng(0)
     there = [line(r.task, r.encoder, r.row, rng.uniform(0.4, 0.9), 1) for r in planned[:-3]]
-    told = {name: view(there) for name, view in page.VIEWS.items()}
+    arena = runs.compared(there)
+    monkeypatch.setattr(words, "told", lambda: arena.told)
+    told = {name: view(arena) for name, view in page.VIEWS.items() if name != "advice"}
     assert f"{len(there)} of {len(grid.grid()):,} planned runs" in told["state"]
     assert "Partial" in told["state"] and "trec (minilm)" in told["state"]
-    assert told["diagram"].startswith("*No picture")  # three sets are needed for an interval
-    with monkeypatch.context() as patch:
-        patch.setattr(grid, "DECLARED", dict.fromkeys(ROWS))
-        patch.setattr(grid, "MECHANISMS", dict.fromkeys(ROWS))
-        picture = drawn(page.diagram(made()))
-        plain = page.plain(made()).split("\n")
+    picture = drawn(told["diagram"])
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
-    assert "is `AttentionPooling`: an epoch takes 1.00 times" in plain[1] and len(plain) == 5
+    plain = told["plain"].split("\n")
+    (cheap,) = re.findall(r"as good is `(\w+)`.*: an epoch takes 1.00 times", plain[1])
+    assert page._group(cheap) == "attention" and len(plain) == 5
     chosen = re.findall(r"\[`([A-Z]\w+)", told["start_by_kind"])
     assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
     first, *by_kind = told["overview"].split("\n\n??? abstract")
     assert first.count("\n") == 1 + len(grid.MECHANISMS)
-    assert len(by_kind) == 2 and "| TF-IDF, linear |" in by_kind[0]
+    assert len(by_kind) == 4 and "| TF-IDF, linear |" in by_kind[0]
     splits = [
         line("musk1", "dense", "AttentionPooling", x, n) for n, x in ((0, 1), (1, 0.6), (2, 0.61))
     ]
-    beside = page.published([{**each, "examples": "49 25 18"} for each in splits])
+    beside = page.published(compared([{**each, "examples": "49 25 18"} for each in splits]))
     assert "| 89.2 ± 4.0 | `AttentionPooling` | 60.5 (" in beside and ", 2 | lower |" in beside
     assert "Ours is lower on musk1." in beside and "Not run on two counted splits" in beside
     assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
     assert told["legend"].count("\n    | ") == 1 + len(grid.MECHANISMS)
-    known = page.memories()
-    assert page.memory_of(verdict.BASE, known) == "1.0"
-    assert "GiB" in page.memory_of("DirectionalSelfAttention, backward", known)
+    assert page.memories()[verdict.BASE] == "1.0"
+    assert "GiB" in page.memories()["DirectionalSelfAttention, backward"]
     # Without any run the page still stands.
-    empty = page.fill("".join(f"<!-- arena: {name} -->\n" for name in page.VIEWS), tmp_path)
-    assert "0 of" in empty and "arena:" not in empty
+    empty = page.fill("<!-- arena: state -->\n    <!-- arena: rule -->\n", tmp_path)
+    assert empty.count("    *No verdict before three sets have all rows.*") == 1
     # What is added is read again, kind by kind.
     for each in there[::-1]:
         runs.Table(tmp_path).append(each)
@@ -581,7 +556,7 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
             run["test_accuracy"] -= 0.2
         if run["row"] == "LastPooling1D":
             run["test_accuracy"] -= 0.3
-    found = json.loads(json.dumps(verdict.as_json(judged(lines), lines)))
+    found = compared(lines).told
     monkeypatch.setattr(words, "told", lambda: found)
     assert words.rows_that_are("better", "suggested") == ["AttentionPooling"]
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
@@ -617,7 +592,8 @@ def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
             run["test_accuracy"] += 0.1 * (run["row"] == "AttentionPooling")
         if run["task"] == "task7":
             run["task"] = "reviews"
-    monkeypatch.setattr(words, "told", lambda: verdict.as_json(judged(lines), lines))
+    told = compared(lines).told
+    monkeypatch.setattr(words, "told", lambda: told)
     found = {name: each["sets"] for name, each in words.told()["origin"].items()}
     assert found == {verdict.SMALL_SERIES: 3, verdict.REST: 5, verdict.REAL_REST: 4}
     said = words.origin()
@@ -634,8 +610,8 @@ def test_a_linear_classifier_is_no_rival_on_series():
         for seed in (1, 2)
     ]
     kind_of = lambda task: "series" if task < "task6" else "sentences"  # noqa: E731
-    some = verdict.cells(lines, ROWS, grid.LINEAR, kind_of)
-    assert [np.isnan(cell.accuracy[1][-1]) for cell in some] == [True] * 12 + [False] * 4
+    some = compared(lines, grid.LINEAR, kind_of).cells
+    assert [np.isnan(cell.accuracy[-1]) for cell in some] == [True] * 24 + [False] * 8
 
 
 def test_the_poolings_with_one_weight_per_step_and_head_are_such():

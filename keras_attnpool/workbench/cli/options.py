@@ -24,7 +24,7 @@ NEEDED = {
 # `benchmarks/results/command_line/own_files.json`: least gain, largest gain, number of sets.
 WORTH = (-0.5, 9.4, 5)
 # The best pooling after each encoder: it has the best mean rank on the real sets of single texts in
-# `benchmarks/results/arena`; see `ranks_in` of benchmarks/arena/verdict.py.
+# `benchmarks/results/arena`; see `ranks` of benchmarks/arena/verdict.py.
 BEST_BEHIND = {ENCODER: "generalized_scalar", MINILM: "multi_dim"}
 # Further poolings of --compare: a pooling whose attention finds the deciding words, and two
 # poolings without attention.

@@ -273,11 +273,14 @@ def test_the_pooling_behind_an_encoder_is_the_best_of_the_comparison():
     for encoder, pooling in options.BEST_BEHIND.items():
         real = [
             block
-            for (task, behind), block in verdict.counted(lines, rows).items()
+            for (task, behind), block in verdict.Comparison(
+                lines, rows, (), grid.kind_of
+            ).counted.items()
             if behind == encoder and task in options.DATASETS and grid.kind_of(task) != grid.PAIRS
         ]
         assert len(real) >= 7
-        first = next(iter(verdict.ranks_in(real, rows)))
+        accuracy = {row: np.array([verdict.mean(each[row]) for each in real]) for row in rows}
+        first = next(iter(verdict.ranks(accuracy)))
         found, given = grid.arguments(first, 0, encoder)
         layer, usual = networks.POOLINGS[pooling]
         assert found.__name__ == layer and given.get("per_feature") == usual.get("per_feature")
