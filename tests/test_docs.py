@@ -475,7 +475,7 @@ def test_the_speed_page_is_written_from_the_results():
     assert speed.MISSING not in filled
     assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
     # What was asked once and never reached still says so, on the page and in its file.
-    assert filled.count("struck (was") > 30 and "| missed |" not in filled.split("GPU")[0]
+    assert filled.count("struck (was") > 25 and "| missed |" not in filled
     bags = speed.fill(source("guides/bags.md"), RESULTS)
     assert "<!-- speed:" not in bags and "| 1,000,000 instances |" in bags
     # Ratios, never times of some machine.
@@ -499,13 +499,27 @@ def test_the_sentences_below_the_first_table_of_speed_are_true():
         assert all(order * costs[first][0] < order * costs[name][0] for name in others)
         assert all(costs[name][0] < costs[speed.ATTENTION][0] for name in speed.POOLINGS)
     text = speed.overview(folder)
-    calls = re.search(r"`(\w+)` needs the least .* is (\d+) calls, .*`(\w+)` is (\d+)\.", text)
+    calls = re.search(r"`(\w+)` takes the least .* is (\d+) calls, .*`(\w+)` is (\d+)\.", text)
     assert calls[1] == first and int(calls[2]) > int(calls[4])
     linear, quadratic = (
         [float(figure) for figure in re.findall(r"\d\.\d\d", sentence)]
         for sentence in re.search(r"exponents of the three.*", text)[0].split("The exponents")
     )
     assert max(linear) < 1.25 and min(quadratic) > 1.7
+    # As the page says of the poolings on JAX without the longest text, and on the GPU.
+    data = json.loads((folder / "speed_jax_cpu.json").read_text(encoding="utf-8"))
+    poolings = [each.name for each in LAYERS.values() if each.group in ("attention", "pooling")]
+    shorter = speed.series(data)[:-1]
+    measured = [name for name in poolings if name in shorter[0]["ratios"]]
+    assert all(speed.exponent(shorter, name) < 1.1 for name in measured)
+    data = json.loads((folder / "speed_torch_nvidia_h100_80gb_hbm3.json").read_text("utf-8"))
+    gaps = {
+        name: [case["ratios"][name][speed.ATTENTION][0] for case in speed.series(data)[1:-1]]
+        for name in speed.series(data)[0]["ratios"]
+        if name in poolings
+    }
+    assert len(gaps) > 10
+    assert all(1 < each[0] and each == sorted(each) for each in gaps.values()), gaps
 
 
 def test_the_guide_of_growth_is_written_from_the_results():
@@ -529,7 +543,7 @@ def test_the_guide_of_growth_is_written_from_the_results():
     assert cheap["heads"]["time"][0] < 0.3 < 0.7 < dear["heads"]["time"][0]
     chunks = found["GeneralizedPooling, chunks"]
     assert chunks["time"]["memory"] < dear["time"]["memory"] / 2
-    assert speed.limit_table(data).count("\n| ") == len(data["cases"]) + 1
+    assert speed.limit_table(data).count("\n| ") == len(groups["Sums, maxima and gates"]) + 1
     assert all(case[kind][0] > 0.8 for case in data["cases"] for kind in ("prediction", "training"))
 
 
@@ -553,7 +567,7 @@ def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
 @pytest.mark.parametrize(
     ("case", "cell"),
     [
-        ({"bytes": 5 * 2**20}, "5 MB"),
+        ({"bytes": 5 * 2**20}, "5 MiB"),
         ({"left_out": "would hold 3 GiB"}, "would hold 3 GiB"),
         ({"failed": ["ValueError: peer: 5 heads do not divide 512"]}, "5 heads do not divide 512"),
         ({"failed": ["exit -9"]}, "more than there was"),

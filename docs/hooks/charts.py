@@ -101,8 +101,13 @@ def leads(rows, region, across, caption, spoken):
     """
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
         means, lows, highs = zip(*rows.values(), strict=True)
-        edge = 1.05 * max(map(abs, (*lows, *highs)))
-        figure, axes = _lines(rows, across, (-edge, edge))
+        edge = 0.05 * (max(highs) - min(lows))
+        # Narrow enough for a phone: a name stands above its line.
+        figure, axes = _lines(
+            [""] * len(rows), across, (min(lows) - edge, max(highs) + edge), pitch=2
+        )
+        for place, name in enumerate(rows):
+            axes.text(min(lows), place - 0.35, name, va="center", parse_math=False)
         axes.axvspan(-region, region, color=INK, alpha=0.15, linewidth=0)
         axes.hlines(range(len(rows)), lows, highs, color=INK)
         axes.plot(means, range(len(rows)), "o", color=INK, markersize=6)
@@ -138,9 +143,9 @@ def slopes(groups, across, caption, spoken):
         return _framed(figure, caption, spoken)
 
 
-def _lines(rows, across, limits, room=RIGHT, letter=8):
+def _lines(rows, across, limits, room=RIGHT, letter=8, pitch=1.4):
     """A figure with a line for each name, and its axes."""
-    height, left = 1.4 * LINE * len(rows), letter * max(map(len, rows))
+    height, left = pitch * LINE * len(rows), letter * max(map(len, rows)) or TOP
     width, total = left + room, height + TOP + BOTTOM
     figure = Figure(figsize=(width / 72, total / 72), dpi=72)
     box = [left / width, BOTTOM / total, (room - TOP) / width, height / total]

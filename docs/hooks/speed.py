@@ -10,11 +10,13 @@ import re
 import statistics
 import sys
 import textwrap
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
 import charts
+from links import lists
 from tables import table
 
 MARKER = re.compile(
@@ -57,10 +59,13 @@ def words_of(case):
 
 def targets_table(data):
     """The pairs of the papers' sizes: how many times as long the one takes, and what we ask."""
-    head = ("what takes", "how many times as long as", "measured", "target", "")
-    lines = []
+    head = ("what takes", "how many times as long as", "measured")
+    # The targets are those of a CPU.
+    judged = data["device"] == "cpu"
+    head += ("target", "") if judged else ()
+    lines, said = [], Counter()
     for case in sorted(data["cases"], key=lambda case: case["title"]):
-        lines.append((f'<b class="setting">{case["title"]}</b>', "", "", "", ""))
+        lines.append((f'<b class="setting">{case["title"]}</b>', *[""] * (len(head) - 1)))
         for row in case["rows"]:
             target, ratio = row["target"], row["ratio"]
             verdict = ""
@@ -70,9 +75,11 @@ def targets_table(data):
             asked = "" if target is None else f"≥\u00a0{short(round(target, 2))}"
             if "struck" in row:
                 asked = f"struck (was ≥\u00a0{short(round(row['struck'], 2))})"
-            cells += [asked, verdict]
-            lines.append(cells)
-    return table(head, lines, left=(0, 1, 4))
+            said["struck" if "struck" in row else verdict] += 1
+            lines.append([*cells, *((asked, verdict) if judged else ())])
+    reached, missed, struck = (said[each] for each in ("reached", "missed", "struck"))
+    told = f"Of {reached + missed + struck} targets {reached} are reached, and {struck} are struck."
+    return f"{told}\n\n" * judged + table(head, lines, left=(0, 1, 4))
 
 
 def find(data, **wanted):
@@ -98,7 +105,13 @@ def layers_table(data):
         cells.append(share([base / case["costs"][layer][0]]))
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
         lines.append(cells)
-    return f"{words_of(case)}.\n\n" + table(head, lines)
+    own = base / case["costs"]["MaskedAveragePooling1D"][0]
+    # Then the first column flatters.
+    told = (
+        f" Average pooling takes {own:.2g} times as long as `MaskedAveragePooling1D` here. So read "
+        'the column "self-attention".'
+    ) * (own > 2)
+    return f"{words_of(case)}.{told}\n\n" + table(head, lines)
 
 
 # The first table of the page: its columns, with their files, and its rows.
@@ -134,15 +147,14 @@ def overview(folder):
         [title, *(share([cost[AVERAGE] / cost[name]]) for cost in costs.values())]
         for name, title in SHOWN.items()
     ]
-    of_attention = {
-        machine: [cost[name] / cost[ATTENTION] for name in POOLINGS]
-        for machine, cost in costs.items()
-    }
+    of_attention = [
+        [case["ratios"][name][ATTENTION] for name in POOLINGS] for case in settings.values()
+    ]
     exponents = [[exponent(series(d), name) for d in files.values()] for name in SHOWN]
     pooled = [e for each in exponents[1:-1] for e in each]
     calls = {case["layer"]: case["training"] for case in launches["cases"]}
     least, *_, most = sorted(POOLINGS, key=calls.get)
-    jax, cpu, gpu = (ends_of(shares) for shares in of_attention.values())
+    jax, cpu, gpu = map(ends_of, of_attention)
     facts = [
         "- **The time grows with the number of words.** The exponents of the three poolings by "
         f"attention lie between {min(pooled):.2f} and {max(pooled):.2f}: 1 is linear, 2 is "
@@ -150,18 +162,18 @@ def overview(folder):
         f"{max(exponents[-1]):.2f}.",
         "- **On a CPU these poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
-        "- **On an eager GPU the number of calls counts, too.** Of the three poolings "
-        f"`{most}` needs the least time on a CPU and the most on the GPU: a training "
-        f"step of this layer is {calls[most]} calls, and a step of `{least}` is {calls[least]}. "
-        f"The three poolings take {gpu} of the time of self-attention there.",
+        f"- **On an eager GPU the order differs.** `{most}` takes the least time of the three on a "
+        f"CPU and the most on the GPU. A training step of this layer is {calls[most]} calls, and a "
+        f"step of `{least}` is {calls[least]}. Fewer calls help, but they do not explain every "
+        f"order. On the GPU the three poolings take {gpu} of the time of self-attention.",
     ]
     return "\n".join([table(["a training step", *MACHINES], lines), "", *facts])
 
 
-def ends_of(shares):
-    """The smallest and the largest, as `1/57 to 1/8.2`."""
-    low, *_, high = sorted(shares)
-    return f"{share([1 / low])} to {share([1 / high])}"
+def ends_of(ratios):
+    """The smallest and the largest share, as `1/57 to 1/8.2`."""
+    low, *_, high = sorted(ratios, key=lambda ratio: -ratio[0])
+    return f"{share(low)} to {share(high)}"
 
 
 def share(ratio):
@@ -273,7 +285,10 @@ def memory_table(data):
     head = ("layer", "8 × 1,024 words, forward and backward", "8 × 16,384 words, forward")
     lines = []
     names = dict.fromkeys(case["variant"] for case in data["cases"])
-    for name in names:
+    # Without the straightforward forms: those have a name in words.
+    shown = {layer.name for layer in lists.layers()}
+    shown |= {AVERAGE, *(name.split(",")[0] for name in names if name.endswith(", average"))}
+    for name in (name for name in names if name.split(",")[0] in shown):
         cells = [name]
         for gradient in (True, False):
             cases = [
@@ -296,7 +311,7 @@ def memory_text(case):
         if reason in ("exit -9", "out of memory"):
             return "more than there was"
         return reason.rpartition(": ")[2]
-    return f"{case['bytes'] / 2**20:,.0f} MB"
+    return f"{case['bytes'] / 2**20:,.0f} MiB"
 
 
 def launches_table(data):
@@ -373,8 +388,8 @@ def chart(data):
         f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
     )
     caption = (
-        "Cost of one word, forward and backward, in units of average pooling of 64 words. Lines "
-        "that end early would need more than a gigabyte for the pairs of words."
+        "Time per word of a training step; 1 is average pooling in texts of 64 words. A line ends "
+        "where the table of word pairs would take more than 1 GiB."
     )
     return charts.chart(
         lines,
@@ -489,21 +504,24 @@ def arguments_table(data):
 
 
 def limit_table(data):
-    """How many times as long as moving its inputs, and what it gives, a layer takes."""
+    """How many times as long as a copy a layer takes that has no matrix product."""
     lines, speeds = [], []
-    for case in data["cases"]:
+    cases = [case for case in data["cases"] if case["family"] == "Sums, maxima and gates"]
+    for case in cases:
         copy = case["copy"]
         moved = 2 * 4 * copy["batch"] * copy["time"] * copy["dim"]
         speeds.append(moved / copy["seconds"] / 1e9)
         lines.append(
             [
                 case["layer"],
-                f"{moved / 2**20:.0f} MB",
+                f"{moved / 2**20:.0f} MiB",
                 *map(times, (case["prediction"], case["training"])),
             ]
         )
     least, most = short(min(speeds)), short(max(speeds))
-    words = f"A copy of the inputs reads and writes {least} to {most} GB a second."
+    words = f"A copy of the inputs reads and writes {least} to {most} GB a second. "
+    ends = [short(end([case["training"][0] for case in cases])) for end in (min, max)]
+    words += f"A training step takes as long as {ends[0]} to {ends[1]} copies."
     head = ("layer", "moved by a training step", "prediction", "training step")
     return f"{words}\n\n{table(head, lines)}"
 
