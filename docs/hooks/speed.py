@@ -387,10 +387,7 @@ def chart(data):
     spoken = "Cost of a word against the length of its text: " + "; ".join(
         f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
     )
-    caption = (
-        "Time per word of a training step; 1 is average pooling in texts of 64 words. A line ends "
-        "where the table of word pairs would take more than 1 GiB."
-    )
+    caption = "Time per word of a training step; 1 is average pooling in texts of 64 words."
     return charts.chart(
         lines,
         "words of a text",
