@@ -5,10 +5,9 @@ import contextlib
 import dataclasses
 import importlib.util
 import json
+import multiprocessing
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -49,16 +48,13 @@ def main() -> None:
         metavar="NAME",
         help="what has this in its name: layers, forms and peers; with --targets titles",
     )
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rounds", type=int, help="5; with --everything 3")
     what = parser.add_mutually_exclusive_group()
     what.add_argument(
         "--targets", action="store_true", help="the pairs that have a target, at the papers' sizes"
     )
     what.add_argument(
         "--launches", action="store_true", help="what a GPU is told to do, counted (any machine)"
-    )
-    what.add_argument(
-        "--compiled", action="store_true", help="every layer compiled; go on by the same command"
     )
     what.add_argument("--memory", action="store_true", help="peak memory instead of time")
     what.add_argument(
@@ -71,13 +67,11 @@ def main() -> None:
         "--everything", action="store_true", help="all of these on all backends; for a GPU"
     )
     parser.add_argument(
-        "--minutes",
-        type=float,
-        help="when --compiled (default 8) and --everything (default 12) end at the latest",
+        "--minutes", type=float, default=12, help="when --everything ends at the latest"
     )
     arguments = parser.parse_args()
-    if arguments.minutes is None:
-        arguments.minutes = 12 if arguments.everything else 8
+    if arguments.rounds is None:
+        arguments.rounds = 3 if arguments.everything else 5
     backend = keras.backend.backend()
     kind = next((kind for kind in PARTS if kind != "speed" and getattr(arguments, kind)), "speed")
     if arguments.rounds < 1:
@@ -89,24 +83,30 @@ def main() -> None:
     if arguments.everything:
         if arguments.only or arguments.quick:
             parser.error("--everything goes with --minutes and --rounds alone")
-        everything(60 * arguments.minutes, ["--rounds", str(arguments.rounds)])
+        everything(60 * arguments.minutes, arguments.rounds)
         return
     for part in arguments.only or ():
         if not _names(kind, [part]):
             parser.error(f"--only {part}: no name has this in it")
     keep = not arguments.quick and not arguments.only
-    # PyTorch's launches are those of any machine.
-    device = "" if arguments.launches and backend == "torch" else devices.suffix()
-    path = RESULTS / f"{kind}_{backend}{device or '_cpu'}.json"
     if keep and not os.access(RESULTS, os.W_OK):
         parser.error(f"{RESULTS} cannot be written; --quick and --only write no file")
-    if arguments.launches:
+    measured(kind, arguments, keep)
+
+
+def measured(kind: str, arguments: argparse.Namespace, keep: bool = True) -> None:
+    """What the file of a kind lacks, case after case; each is kept at once."""
+    # PyTorch's launches are those of any machine.
+    anywhere = kind == "launches" and keras.backend.backend() == "torch"
+    device = "" if anywhere else devices.suffix()
+    path = RESULTS / f"{kind}_{keras.backend.backend()}{device or '_cpu'}.json"
+    if kind == "launches":
         _launches(path if keep else None, arguments.only)
         return
     data = json.loads(path.read_text()) if keep and path.exists() else _header()
     if data["versions"] != measure.versions():
         told = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
-        parser.error(f"{path} was measured with {told}: move it away to measure anew")
+        raise SystemExit(f"{path} was measured with {told}: move it away to measure anew")
     before = list(data["cases"])
     for case in MEASURED[kind](data["cases"], arguments):
         data["cases"].append(case)
@@ -118,35 +118,65 @@ def main() -> None:
         print(f"{path} has all of it: move it away to measure anew")
 
 
-# The kinds of a page, those of few minutes first: what they leave is shared by the others.
-PARTS = ("launches", "bags", "targets", "memory", "speed", "growth", "compiled")
+# The kinds, and their shares of the time on a GPU; the last one has what the others leave.
+PARTS = {"launches": 2, "memory": 2, "growth": 2, "bags": 4, "targets": 4, "speed": 6}
 
 
-def everything(seconds: float, options: list[str]) -> None:
-    """Each kind on each installed backend, in a process that ends when its share of time is over.
-
-    What was measured by then is in its file, and the same command goes on.
-    """
+def everything(seconds: float, rounds: int) -> None:
+    """Each installed backend in a process of its own, which ends when its share of time is over."""
     end = time.monotonic() + seconds
     # JAX, which compiles most, last: the others leave it time.
     backends = [name for name in reversed(measure.MODES) if importlib.util.find_spec(name)]
-    runs = [(kind, name) for kind in PARTS for name in backends]
-    runs = [run for run in runs if run != ("launches", "tensorflow")]
-    for index, (kind, backend) in enumerate(runs):
-        share = (end - time.monotonic()) / (len(runs) - index)
-        command = [sys.executable, "-m", "benchmarks.speed", *options]
-        command += [] if kind == "speed" else [f"--{kind}"]
+    for index, backend in enumerate(backends):
+        share = (end - time.monotonic()) / (len(backends) - index)
+        os.environ["KERAS_BACKEND"] = backend
+        # The clock is that of all processes; the seconds are for the last file.
+        given = (time.monotonic() + share - 5, rounds)
+        process = multiprocessing.get_context("spawn").Process(target=every_kind, args=given)
+        process.start()
+        process.join(share)
+        process.kill()
+        process.join()
+
+
+def every_kind(end: float, rounds: int) -> None:
+    """Each kind, until its share of the time is over: its file has what was measured by then."""
+    backend = keras.backend.backend()
+    arguments = argparse.Namespace(quick=False, only=None, rounds=rounds)
+    # The launches of PyTorch are those of any machine, and TensorFlow's are not counted.
+    waiting = {kind: PARTS[kind] for kind in PARTS if kind != "launches" or backend == "jax"}
+    for kind, part in list(waiting.items()):
+        share = (end - time.monotonic()) * part / sum(waiting.values())
+        del waiting[kind]
         print(f"\n{backend}, {kind}: {share:.0f} s at most", flush=True)
-        environment = os.environ | {"KERAS_BACKEND": backend}
-        process = subprocess.Popen(command, env=environment, start_new_session=True)
         try:
-            process.wait(share)
-        except subprocess.TimeoutExpired:
+            with time_limit(share):
+                measured(kind, arguments)
+        except TimeIsUp:
             print(f"{backend}, {kind}: not all; the same command goes on", flush=True)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+        except (Exception, SystemExit) as error:  # The other kinds go on.
+            print(f"{backend}, {kind}: {error}", flush=True)
+
+
+class TimeIsUp(BaseException):
+    """The time is over. Not an Exception, which a compiler would take for its own."""
+
+
+@contextlib.contextmanager
+def time_limit(seconds: float) -> Iterator[None]:
+    """Raises `TimeIsUp` when the seconds are over, as soon as Python has its turn."""
+
+    def stop(*_: Any) -> None:
+        raise TimeIsUp
+
+    before = signal.signal(signal.SIGALRM, stop)
+    # Again each second: what a finalizer raises, say of a weak reference, Python only prints.
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 1e-3), 1.0)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def _names(kind: str, only: list[str] | None) -> list[str]:
@@ -168,7 +198,7 @@ def _names(kind: str, only: list[str] | None) -> list[str]:
 
         names = growth.NAMES
     else:
-        names = list(grid.LAYERS if kind == "compiled" else grid.variants())
+        names = list(grid.variants())
     return [name for name in names if grid.wanted(name, only)]
 
 
@@ -258,23 +288,6 @@ def show_targets(case: dict[str, Any]) -> None:
         print(f"  {pair}: {found}{against}{missed}", flush=True)
 
 
-def _compiled(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
-    """One layer after the other; `--quick` on a few words, without a file."""
-    from benchmarks.speed import compiled
-
-    small = {"time": 16, "dim": 16, "batch": 2} if arguments.quick else {}
-    seconds, chosen = 60 * arguments.minutes, compiled.settings(**small)
-    for case in compiled.cases(known[:], chosen, arguments.rounds, seconds, arguments.only):
-        known[:] = [other for other in known if compiled.key(other) != compiled.key(case)]
-        ratios = {name: ratio[0] for name, ratio in case.get("ratios", {}).items()}
-        print(case["layer"], case["precision"], ratios, case["left_out"], flush=True)
-        yield case
-    whole = len(compiled.PRECISIONS) * len(_names("compiled", arguments.only))
-    goes_on = "; the same command goes on" if len(known) < whole else ""
-    after = "; no file is written" if arguments.quick or arguments.only else goes_on
-    print(f"{len(known)} of {whole} cases{after}", flush=True)
-
-
 def _memory(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """Each variant in a process of its own: forward at 16,384 words, with gradients at 1,024."""
     from benchmarks.speed import memory
@@ -297,7 +310,6 @@ def _memory(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
 MEASURED = {
     "memory": _memory,
     "targets": _targets,
-    "compiled": _compiled,
     "bags": _bags,
     "growth": _growth,
     "speed": _speed,

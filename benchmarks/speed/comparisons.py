@@ -9,7 +9,7 @@ import numpy as np
 from keras import ops
 
 from benchmarks.speed import measure, memory, straightforward, variants
-from benchmarks.speed.grid import inputs_of, spread
+from benchmarks.speed.grid import build, inputs_of, spread
 from keras_attnpool import layers, models
 from keras_attnpool.ops._additive_attention import additive_attention
 from keras_attnpool.workbench import text
@@ -66,8 +66,7 @@ def on_words(
         mask = kept if padded else None
         runners = {}
         for name, layer in makers().items():
-            inputs = ops.cast(x[:2], layer.compute_dtype)
-            layer(inputs, mask=None if mask is None else ops.convert_to_tensor(mask[:2]))
+            build(layer, x.shape, padded)
             runners[name] = measure.runner(layer, x, mask, mode, gradient)
         return runners
 

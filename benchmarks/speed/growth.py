@@ -1,9 +1,9 @@
 """How time and peak memory grow with the length, the batch, the heads and the width of the inputs.
 
-All sizes of a layer take turns in one process; on a CPU each peak (PyTorch alone) is that of a
-process of its own. An exponent is the slope of a line through the logarithms: 1 is in proportion, 2
-by the square. A copy of the inputs takes its turn too: what a layer reads and writes at least costs
-a share of that.
+All sizes of a layer take turns in one process; each peak (PyTorch alone) is that of a process of
+its own. On a GPU the largest batch alone is beside the copy. An exponent is the slope
+of a line through the logarithms: 1 is in proportion, 2 by the square. A copy of the inputs takes
+its turn too: what a layer reads and writes at least costs a share of that.
 `python -m benchmarks.speed --growth` writes the file of the backend.
 """
 
@@ -88,10 +88,11 @@ def measured(name: str, rounds: int) -> dict[str, Any]:
     base, mode = dict(zip(AXES, least, strict=True)), measure.MODES[keras.backend.backend()][0]
     on_gpu = devices.device() != "cpu"
     base["batch"] *= grid.ON_GPU if on_gpu else 1
-    axes = [axis for axis in AXES if axis != "heads" or name in WITH_HEADS]
+    axes = [a for a in AXES if not on_gpu and (a != "heads" or name in WITH_HEADS)]
+    many = base | {"batch": FACTORS[-1] * base["batch"]}
     wanted = [base | {axis: factor * base[axis]} for axis in axes for factor in FACTORS]
-    sizes = list({tuple(each.values()): each for each in wanted}.values())
-    given, many = {}, base | {"batch": FACTORS[-1] * base["batch"]}
+    sizes = list({tuple(each.values()): each for each in [*wanted, many]}.values())
+    given = {}
     for number, each in enumerate(sizes):
         layer = grid.built(name, each["dim"], each["heads"], "float32")
         inputs, mask = grid.inputs_of(each["batch"], each["time"], each["dim"])
@@ -107,9 +108,7 @@ def measured(name: str, rounds: int) -> dict[str, Any]:
     for number, each in enumerate(sizes):
         points.append(each | {"cost": grid.spread(costs[str(number)])})
         # On a CPU the memory of JAX's compiler or TensorFlow's graph is part of peaks this small.
-        if on_gpu:
-            points[-1]["bytes"] = memory.taken_by(runs[str(number)])
-        elif keras.backend.backend() == "torch":
+        if not on_gpu and keras.backend.backend() == "torch":
             shape = (each[axis] for axis in ("time", "dim", "heads", "batch"))
             points[-1] |= memory.peak_memory(name, *shape)
     exponents = {}

@@ -1,8 +1,8 @@
 """Peak memory of one variant: on a CPU in a process that runs nothing else.
 
-What the process holds with the inputs, after a run on a short text, is taken off. On a CPU Linux
-alone tells the peak. On a GPU PyTorch and TensorFlow tell that of the memory they gave out, and
-JAX's compiler tells how much memory its program takes.
+What the process holds with the inputs, after a run before it, is taken off. On a CPU Linux alone
+tells the peak, and the run before is on a short text. On a GPU PyTorch and TensorFlow tell the peak
+of the memory they gave out, and JAX's compiler tells how much memory its program takes.
 """
 
 import ctypes
@@ -21,11 +21,15 @@ from benchmarks.speed import measure
 from benchmarks.speed.grid import built, inputs_of
 
 
-def taken_by(run: measure.Run) -> int:
-    """Bytes that a run takes at a time, beside what is held before it."""
+def taken_by(run: measure.Run, short: Callable[[], measure.Run]) -> int:
+    """Bytes that a run takes at a time, beside what is held after one before it.
+
+    On a CPU this is a `short` one: TensorFlow and JAX keep memory of one run for the next.
+    """
     if device() != "cpu" and keras.backend.backend() == "jax":
         sizes = run.func.memory_analysis()  # type: ignore[attr-defined]
         return int(sizes.temp_size_in_bytes + sizes.output_size_in_bytes)
+    measure.finish(run() if device() != "cpu" else short()())
     held = _forget_the_peak()
     measure.finish(run())
     return _peak() - held
@@ -92,7 +96,6 @@ def taken(name: str, time: int, dim: int, heads: int, batch: int, gradient: bool
     """Bytes that a run of a variant takes beside its inputs."""
     mode = measure.MODES[keras.backend.backend()][0]
     layer = built(name, dim, heads, "float32")
-    # Not on the inputs themselves: TensorFlow and JAX keep memory of one run for the next.
-    measure.finish(measure.runner(layer, *inputs_of(1, 16, dim), mode, gradient)())
     inputs = [keras.ops.convert_to_tensor(x) for x in inputs_of(batch, time, dim)]
-    return taken_by(measure.runner(layer, *inputs, mode, gradient))
+    run = measure.runner(layer, *inputs, mode, gradient)
+    return taken_by(run, lambda: measure.runner(layer, *inputs_of(1, 16, dim), mode, gradient))

@@ -87,6 +87,12 @@ def find(data, **wanted):
     return [case for case in data["cases"] if wanted.items() <= case.items()]
 
 
+def told(layer, data):
+    """A layer's name, and whether it was measured after its file, beside some of its layers."""
+    later = layer == "LearnedQueryPooling" and data["device"] == "cpu"
+    return f"{layer} (scaled)" if later else layer
+
+
 def layers_table(data):
     """Every layer at 32 × 256 words of 128 features beside three peers."""
     mode = data["cases"][0]["mode"]
@@ -98,10 +104,8 @@ def layers_table(data):
     head = ["layer", "average pooling", "self-attention", "Transformer encoder"]
     lines = []
     base = case["costs"][AVERAGE][0]
-    # Measured later than the rest of its file, beside some of its layers.
-    later = "LearnedQueryPooling" if data["device"] == "cpu" else None
     for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
-        cells = [f"{layer} (scaled)" if layer == later else layer]
+        cells = [told(layer, data)]
         cells.append(share([base / case["costs"][layer][0]]))
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
         lines.append(cells)
@@ -335,19 +339,29 @@ def launches_table(data):
 
 
 def compiled_table(data):
-    """Every layer as the backend's compiler makes it."""
-    head = ["layer", "precision", "of self-attention", "of a Transformer encoder", "eager takes"]
-    lines = ["| " + " | ".join(head) + " |", "|---|---" + "|--:" * 3 + "|"]
+    """How many times as fast a training step is compiled, and in bfloat16."""
+    gains, lines = {}, []
     for case in data["cases"]:
-        cells = [case["layer"], case["precision"]]
-        if "ratios" in case:
-            eager = case["ratios"].get("eager")
-            cells += [share(case["ratios"].get(peer)) for peer in (ATTENTION, ENCODER)]
-            cells.append("–" if eager is None else f"{times(eager)} ×")
-        else:
-            cells += [case["left_out"][case["layer"]], "–", "–"]
-        lines.append("| " + " | ".join(cells) + " |")
-    return f"{words_of(data['cases'][0])}.\n\n" + "\n".join(lines)
+        same = {name: case[name] for name in ("time", "batch", "dim", "heads", "gradient")}
+        usual = find(data, **same, mode=data["cases"][0]["mode"], precision="float32")
+        if not usual or case == usual[0]:
+            continue
+        slow, fast = *usual, case
+        what = "bfloat16 beside float32"
+        if case["precision"] == "float32":
+            # Of JAX the usual one is compiled.
+            slow, fast = (case, *usual) if case["mode"] == "eager" else (slow, fast)
+            what = f"{fast['mode']} beside {slow['mode']}"
+        gains[f"{what}, {case['batch']} × {case['time']} words, dim {case['dim']}"] = {
+            name: slow["costs"][name][0] / fast["costs"][name][0]
+            for name in [*fast["ratios"], AVERAGE, ATTENTION, ENCODER]
+            if name in fast["costs"]
+        }
+    for name in dict.fromkeys(name for gain in gains.values() for name in gain):
+        found = [gain.get(name) for gain in gains.values()]
+        figures = ("–" if each is None else f"{each:.2g}\u00a0×" for each in found)
+        lines.append([told(name, data), *figures])
+    return table(("layer", *gains), lines) if gains else MISSING
 
 
 def scaling_table(data):
@@ -534,7 +548,7 @@ VIEWS = {
     "chart": ("speed", chart),
     "memory": ("memory", memory_table),
     "launches": ("launches", launches_table),
-    "compiled": ("compiled", compiled_table),
+    "compiled": ("speed", compiled_table),
     "scaling": ("scaling", scaling_table),
     "slopes": ("growth", slopes),
     "arguments": ("growth", arguments_table),

@@ -15,7 +15,6 @@ from docs_hooks import hook
 from benchmarks.speed import __main__ as command_line
 from benchmarks.speed import (
     comparisons,
-    compiled,
     grid,
     growth,
     launches,
@@ -27,7 +26,6 @@ from benchmarks.speed import (
 pytestmark = pytest.mark.one_backend("forms of keras.ops alone; JAX would compile each operation")
 
 speed = hook("speed")
-FORMS_OF_LAMA = ("LAMA, head after head", "LAMA, its products alone")
 SAME = [name for name, form in variants.FORMS.items() if form.same]
 
 
@@ -192,30 +190,6 @@ def test_launches_are_what_computes():
     assert found == {"forward": 1, "training": 4, "sent": 1}
 
 
-def test_compiled_cases_go_on_where_the_time_ended(monkeypatch):
-    """Without a compiler, which takes half a minute a layer here; two layers of one sentence."""
-    eager = measure.runner
-    monkeypatch.setattr(measure, "runner", lambda *args: eager(*args[:3], "eager", args[4]))
-    monkeypatch.setattr(compiled, "PEERS", ("MultiHeadAttention, average",))
-    chosen = compiled.settings(time=4, dim=8, batch=2)
-    ticks = iter(range(0, 1000, 10))
-
-    def some(known, seconds):
-        only = ["MaskedAverage", "LowRank"]
-        return list(compiled.cases(known, chosen, 1, seconds, only, lambda: next(ticks)))
-
-    first = some([], 35)
-    assert [case["layer"] for case in first] == ["MaskedAveragePooling1D"]
-    rest = some(first, 900)
-    assert [case["precision"] for case in rest] == ["float32"] + ["mixed_bfloat16"] * 2
-    assert some(first + rest, 900) == []
-    lama = rest[0]
-    assert lama["layer"] == "LowRankAttentionPooling" and not lama["left_out"]
-    assert set(lama["ratios"]) == {*compiled.PEERS, "eager", *FORMS_OF_LAMA}
-    data = {"cases": first + rest}
-    assert speed.compiled_table(data).count("\n| ") == 5
-
-
 @pytest.mark.slow
 @pytest.mark.skipif(keras.backend.backend() != "torch", reason="PyTorch counts what it compiles")
 def test_many_layers_of_one_process_are_all_compiled(monkeypatch):
@@ -238,115 +212,15 @@ def test_many_layers_of_one_process_are_all_compiled(monkeypatch):
     assert len(whole) == more_than_the_limit
 
 
-@pytest.mark.slow
-def test_a_layer_is_compiled_in_half_precision(monkeypatch):
-    monkeypatch.setattr(compiled, "PEERS", ())
-    chosen = compiled.settings(time=4, dim=8, batch=2)[1:]
-    (case,) = compiled.cases([], chosen, 1, 900, ["MaskedAverage"])
-    assert case["precision"] == "mixed_bfloat16" and set(case["ratios"]) == {"eager"}
-    assert not case["left_out"]
-
-
-@pytest.fixture
-def compiled_command(monkeypatch, tmp_path):
-    """`--compiled` of four layers on a device of another name, without a compiler.
-
-    Gives the function that calls it, with its results by layer and precision.
-    """
-    eager = measure.runner
-    monkeypatch.setattr(measure, "runner", lambda *args: eager(*args[:3], "eager", args[4]))
-    monkeypatch.setattr(measure, "machine_rates", dict)
-    monkeypatch.setattr(command_line, "RESULTS", tmp_path)
-    monkeypatch.setattr(command_line.devices, "suffix", lambda: "_some_gpu")
-    names = ("MaskedAveragePooling1D", "AttentionPooling", "FeatureWiseAttention")
-    for module in (compiled, grid):
-        monkeypatch.setattr(module, "LAYERS", {name: variants.LAYERS[name] for name in names})
-    monkeypatch.setattr(compiled, "PEERS", ())
-    small = compiled.settings(time=4, dim=8, batch=2)
-    monkeypatch.setattr(compiled, "settings", lambda: small)
-
-    def call(*options):
-        monkeypatch.setattr("sys.argv", ["speed", "--compiled", "--rounds", "1", *options])
-        command_line.main()
-        (path,) = tmp_path.iterdir()
-        assert path.name == f"compiled_{keras.backend.backend()}_some_gpu.json"
-        cases = json.loads(path.read_text(encoding="utf-8"))["cases"]
-        return {(case["layer"], case["precision"]): case for case in cases}
-
-    return call
-
-
-def test_a_layer_that_fails_stops_no_other(compiled_command, monkeypatch, capsys):
-    """One is refused by the compiler, one fails when it is timed."""
-    run, timed = measure.runner, measure.in_turns
-
-    def refuse(layer, *rest):
-        if isinstance(layer, variants.layers.AttentionPooling):
-            raise RuntimeError("no kernel")
-        return run(layer, *rest)
-
-    def exhaust(runs, rounds):
-        if "FeatureWiseAttention" in runs:
-            raise MemoryError
-        return timed(runs, rounds)
-
-    monkeypatch.setattr(measure, "runner", refuse)
-    monkeypatch.setattr(measure, "in_turns", exhaust)
-    found = compiled_command()
-    assert len(found) == 6 and "6 of 6 cases\n" in capsys.readouterr().out
-    for (layer, _), case in found.items():
-        reason = {"AttentionPooling": "RuntimeError: no kernel"}.get(layer, "MemoryError: ")
-        told = {} if layer == "MaskedAveragePooling1D" else {layer: reason}
-        assert case["left_out"] == told and ("ratios" in case) == (not told)
-
-
-def test_what_takes_too_long_is_cut_off_and_told(compiled_command, monkeypatch, capsys):
-    """The time ends in the second layer: the call that begins with it says so."""
-    run = measure.runner
-
-    def hang(layer, *rest):
-        if isinstance(layer, variants.layers.AttentionPooling):
-            raise compiled.TimeIsUp
-        return run(layer, *rest)
-
-    monkeypatch.setattr(measure, "runner", hang)
-    assert list(compiled_command()) == [("MaskedAveragePooling1D", "float32")]
-    assert "1 of 6 cases; the same command goes on" in capsys.readouterr().out
-    second = compiled_command("--minutes", "5")
-    told = second["AttentionPooling", "float32"]["left_out"]
-    assert told == {"AttentionPooling": "takes more than 5 minutes"}
-    # It goes on behind it; what is measured stays as it was.
-    monkeypatch.setattr(measure, "runner", run)
-    whole = compiled_command("--minutes", "5")
-    assert len(whole) == 6 and second.items() <= whole.items()
-    assert "ratios" in whole["FeatureWiseAttention", "float32"]
-    # With more time it is tried again, and it alone.
-    again = compiled_command("--minutes", "6")
-    assert capsys.readouterr().out.endswith("6 of 6 cases\n")
-    assert [key for key in whole if again[key] != whole[key]] == [("AttentionPooling", "float32")]
-    assert "cost" in again["AttentionPooling", "float32"]
-    compiled_command()
-    assert "has all of it: move it away to measure anew" in capsys.readouterr().out
-
-
-def test_figures_of_other_versions_are_not_mixed(compiled_command, monkeypatch, capsys):
-    compiled_command()
-    monkeypatch.setattr(measure, "versions", lambda: {"keras": "4.0"})
-    with pytest.raises(SystemExit):
-        compiled_command()
-    (told,) = [line for line in capsys.readouterr().err.splitlines() if "error" in line]
-    assert "was measured with keras 3" in told and told.endswith("move it away to measure anew")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         (["--quick", "--only", "LowRank", "Nonesuch"], "--only Nonesuch: no name has this in it"),
         (["--launches", "--only", "Nonesuch"], "--only Nonesuch: no name has this in it"),
         (["--targets", "--only", "LowRank"], "--only LowRank: no name has this in it"),
-        (["--memory", "--compiled"], "--compiled: not allowed with argument --memory"),
+        (["--memory", "--bags"], "--bags: not allowed with argument --memory"),
         (["--quick", "--rounds", "0"], "--rounds expects 1 or more. Received: 0"),
-        (["--compiled", "--minutes", "-1"], "--minutes expects more than 0. Received: -1"),
+        (["--everything", "--minutes", "-1"], "--minutes expects more than 0. Received: -1"),
         (
             ["--everything", "--quick"],
             "--everything goes with --minutes and --rounds alone",
@@ -364,28 +238,73 @@ def test_the_command_line_refuses_in_one_line(options, message, monkeypatch, cap
     assert told.endswith(message)
 
 
-@pytest.mark.parametrize(("does", "seconds", "ended"), [("exec sleep 600", 0.5, 1), ("", 60, 0)])
-def test_everything_ends_each_kind_in_its_share(does, seconds, ended, monkeypatch, tmp_path, capfd):
-    python = tmp_path / "python"
-    python.write_text(f"#!/bin/sh\necho ran $KERAS_BACKEND $*\n{does}\n")
-    python.chmod(0o755)
-    monkeypatch.setattr("sys.executable", str(python))
-    monkeypatch.setattr(command_line, "PARTS", ("memory",))
-    monkeypatch.setattr(measure, "MODES", {keras.backend.backend(): ()})
-    command_line.everything(seconds, ["--rounds", "2"])
-    told = capfd.readouterr().out
-    command = f"ran {keras.backend.backend()} -m benchmarks.speed --rounds 2 --memory"
-    assert told.count("not all; the same command goes on") == ended
-    assert ended or command in told
+def test_figures_of_other_versions_are_not_mixed(monkeypatch, tmp_path):
+    path = tmp_path / f"memory_{keras.backend.backend()}_cpu.json"
+    path.write_text('{"versions": {"keras": "2"}, "cases": []}')
+    monkeypatch.setattr(command_line, "RESULTS", tmp_path)
+    monkeypatch.setattr("sys.argv", ["speed", "--memory"])
+    with pytest.raises(SystemExit, match=r"with keras 2: move it away to measure anew"):
+        command_line.main()
+
+
+def test_each_kind_has_its_share_of_the_time_and_stops_no_other(monkeypatch, capsys):
+    began = []
+
+    def measured(kind, arguments):
+        began.append((kind, arguments.rounds))
+        if kind == "memory":
+            time.sleep(60)
+        if kind == "bags":
+            raise RuntimeError("no kernel")
+
+    monkeypatch.setattr(command_line, "measured", measured)
+    kinds = {"memory": 1, "bags": 1, "speed": 98}
+    monkeypatch.setattr(command_line, "PARTS", kinds)
+    start = time.monotonic()
+    command_line.every_kind(start + 60, 3)
+    assert began == [(kind, 3) for kind in kinds] and time.monotonic() - start < 50
+    told = capsys.readouterr().out
+    assert "memory: not all; the same command goes on" in told and "bags: no kernel" in told
+
+
+def test_a_backend_ends_when_its_time_is_over(monkeypatch):
+    name = keras.backend.backend()
+    monkeypatch.setenv("KERAS_BACKEND", name)
+    monkeypatch.setattr(measure, "MODES", {name: ()})
+    # Less time than the import takes.
+    start = time.monotonic()
+    command_line.everything(0.5, 1)
+    assert time.monotonic() - start < 30
+    assert not command_line.multiprocessing.active_children()
+
+
+def test_a_gain_is_the_slow_step_over_the_fast_one():
+    """Of TensorFlow the graph is the usual step, of JAX what is compiled; another size is none."""
+
+    def case(mode, cost, precision="float32", **sizes):
+        sizes = {"time": 4, "batch": 2, "dim": 8, "heads": 1, "gradient": True} | sizes
+        costs = {"AttentionPooling": [cost], speed.AVERAGE: [1]}
+        ratios = {"AttentionPooling": {}}
+        return sizes | {"mode": mode, "precision": precision, "costs": costs, "ratios": ratios}
+
+    def row(*cases):
+        table = speed.compiled_table({"device": "a GPU", "cases": cases})
+        return next(line for line in table.splitlines() if "AttentionPooling" in line)
+
+    half = case("graph", 4, "mixed_bfloat16")
+    assert "| 3\u00a0× | 1.5\u00a0× |" in row(case("graph", 6), case("compiled", 2), half)
+    assert "| 3\u00a0× |" in row(case("compiled", 2), case("eager", 6))
+    alone = {"device": "cpu", "cases": [case("eager", 6), case("eager", 2, time=9)]}
+    assert speed.compiled_table(alone) == speed.MISSING
 
 
 def test_a_time_limit_ends_what_hangs():
-    with pytest.raises(compiled.TimeIsUp), compiled.time_limit(0.01):
+    with pytest.raises(command_line.TimeIsUp), command_line.time_limit(0.01):
         try:
             time.sleep(60)
         except Exception:  # as a compiler would
             pytest.fail("the end of the time is no error")
-    with compiled.time_limit(60):
+    with command_line.time_limit(60):
         pass
     assert signal.getitimer(signal.ITIMER_REAL) == (0, 0)
 
