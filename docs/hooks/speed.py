@@ -87,7 +87,7 @@ def find(data, **wanted):
     return [case for case in data["cases"] if wanted.items() <= case.items()]
 
 
-def told(layer, data):
+def row_name(layer, data):
     """A layer's name, and whether it was measured after its file, beside some of its layers."""
     later = layer == "LearnedQueryPooling" and data["device"] == "cpu"
     return f"{layer} (scaled)" if later else layer
@@ -105,7 +105,7 @@ def layers_table(data):
     lines = []
     base = case["costs"][AVERAGE][0]
     for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
-        cells = [told(layer, data)]
+        cells = [row_name(layer, data)]
         cells.append(share([base / case["costs"][layer][0]]))
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
         lines.append(cells)
@@ -360,7 +360,7 @@ def compiled_table(data):
     for name in dict.fromkeys(name for gain in gains.values() for name in gain):
         found = [gain.get(name) for gain in gains.values()]
         figures = ("–" if each is None else f"{each:.2g}\u00a0×" for each in found)
-        lines.append([told(name, data), *figures])
+        lines.append([row_name(name, data), *figures])
     return table(("layer", *gains), lines) if gains else MISSING
 
 
