@@ -320,6 +320,18 @@ def test_the_first_screen_of_readme_is_written_from_the_results():
     assert [w for w in words if w.isalpha()] == [w for w in again if w.isalpha()]
 
 
+def test_the_calls_of_which_layer_run_and_have_the_parameters_that_it_says():
+    text = source("which-layer.md")
+    steps, counts = keras.ops.zeros((1, 128, 100)), {}
+    for call in re.findall(r"`([A-Z]\w+\([^`]*\))`", text):
+        layer = eval(call, vars(layers))
+        layer(steps)
+        counts[call] = layer.count_params()
+    said = re.findall(r"^\| `([A-Z]\w+\([^`]*\))`.*\| ([\d,]+) \|$", text, re.M)
+    assert len(said) > 10
+    assert {call: f"{counts[call]:,}" for call, _ in said} == dict(said)
+
+
 def test_each_promise_of_readme_names_its_tests():
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     part = readme.split("## Guarantees")[1].split("\n## ")[0]

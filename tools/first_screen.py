@@ -4,7 +4,7 @@
 
 brings README's table of figures and `docs/assets/sentences.svg` up to date. The figures come from
 `benchmarks/results`, the picture from the explorer's model. As a hook of MkDocs this file fills the
-lines `<!-- first screen -->`, `<!-- the change -->` and `<!-- example of README -->` of a page.
+lines `<!-- first screen -->` and `<!-- example of README -->` of a page.
 """
 
 import json
@@ -25,7 +25,6 @@ RESULTS = REPOSITORY / "benchmarks" / "results"
 SPEED = RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
-CHANGE = "<!-- the change -->"
 EXAMPLE = "<!-- example of README -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 QUERY, PEER = "LearnedQueryPooling", "MultiHeadAttention, a probe"
@@ -33,18 +32,18 @@ BACKENDS = ("jax", "tensorflow", "torch")
 SENTENCES = (0, 8, 2)  # of the list
 
 
-def speed(device):
+def speed(device, pass_="gradients"):
     """How many times as fast a learned query is as with Keras's layer on a device; the sizes."""
     text = (SPEED / f"targets_{device}.json").read_text(encoding="utf-8")
     ((row, title),) = (
         (row, case["title"])
         for case in json.loads(text)["cases"]
-        if case["title"].startswith("Learned query") and "gradients" in case["title"]
+        if case["title"].startswith("Learned query") and case["title"].endswith(pass_)
         for row in case["rows"]
         if (row["fast"], row["slow"]) == (QUERY, PEER)
     )
     sizes = title.partition(", ")[2].rpartition(", ")[0]
-    return row["ratio"], sizes
+    return spread(row["ratio"]), sizes
 
 
 def moved():
@@ -77,31 +76,41 @@ def kinds():
 
 def figures(links):
     """The table and the verdict; `links` has where the figures stand."""
-    (_, ours, of_ours), (padded, nan, of_peers) = moved()
-    times, sizes = speed("jax_cpu")
-    on_gpu, _ = speed("torch_nvidia_h100_80gb_hbm3")
-    level = ", so both take about as long" * (on_gpu[1] <= 1 <= on_gpu[2])
     return (
-        f"The {links['arena']} puts every pooling behind the same encoders. For two poolings the "
-        "table has how many points of accuracy each is ahead of the mean. Brackets have the 95 % "
-        "interval over the sets of data; fewer than three sets give none. A set can be of several "
-        f"kinds.\n\n{kinds()}\n\n"
-        f"- **Start with** {words.named(words.told()['first'])}. {words.largest('It')} "
-        f"{words.origin()}\n"
+        f"The {links['arena']} trains all poolings behind the same encoders. Self-attention with a "
+        "mean behind it counts as a pooling, too. The table shows how many points of accuracy two "
+        "poolings are ahead of the mean, with the 95 % interval over the sets of data (none for "
+        f"fewer than three). Some sets count in several kinds.\n\n{kinds()}\n\n"
+        f"- **Start with** {words.named(words.told()['first'])}. It has the largest lead on the "
+        f"mean. {words.by_chance()} {words.origin()}\n"
         f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
         f"{words.in_sight()} {links['which']}\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
         f"does. {words.linear()}\n"
-        f"- **How sure is the lead?** {words.summary()} The comparison "
-        f"[defines *surely*]({links['rule']}).\n"
+    )
+
+
+def more():
+    """What README says beside that."""
+    (_, ours, of_ours), (padded, nan, of_peers) = moved()
+    on_cpu, sizes = speed("torch_cpu")
+    on_gpu, forward = (
+        speed("torch_nvidia_h100_80gb_hbm3", each)[0] for each in ("gradients", "forward")
+    )
+    return (
+        "- **How sure is the lead?** A judgement leaves out a part of the data, for example one "
+        f"set.{words.breaks() or ' ' + words.summary()} The comparison [defines "
+        "*surely*](docs/comparison.md#rule).\n"
         f"- **Padding** changes the result in {ours} of {of_ours} cases with our layers, even if "
-        f"the padding holds NaN. With layers of Keras and others it does so in {padded} of "
-        f"{of_peers} cases, and in {nan} if the padding holds NaN. A case is a layer on a backend "
-        f"({links['behaviour']}).\n"
-        f"- **Speed.** On a CPU under JAX `{QUERY}` is {spread(times)} as fast as "
+        f"the padding holds NaN. With layers of Keras and others padding changes the result in "
+        f"{padded} of {of_peers} cases, and in {nan} if the padding holds NaN. A case is a layer "
+        f"on a backend; {of_ours // len(BACKENDS)} of our layers were tried "
+        "([behaviour](docs/behaviour.md)).\n"
+        f"- **Speed.** Under PyTorch on a CPU `{QUERY}` is {on_cpu} as fast as "
         "`MultiHeadAttention` with a learned query. We timed the layer alone, forward and backward "
-        f"({sizes}). On an H100 GPU under PyTorch it is {spread(on_gpu)} as fast{level} "
-        f"({links['speed']}).\n"
+        f"({sizes}). On an H100 GPU it is {on_gpu} as fast; the forward pass alone is {forward} as "
+        "fast ([CPU](benchmarks/results/speed/targets_torch_cpu.json), "
+        "[GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json)).\n"
     )
 
 
@@ -110,26 +119,11 @@ def spread(ratio):
     return "{:.1f} times ({:.1f} to {:.1f})".format(*ratio)
 
 
-def change():
-    """The lead of the plain attention, over all sets and by kind of data."""
-    return f"{words.where()} ([all kinds](#measured))."
-
-
 IN_README = {
     "arena": "[comparison](docs/comparison.md)",
-    "speed": "[CPU](benchmarks/results/speed/targets_jax_cpu.json), "
-    "[GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json)",
-    "behaviour": "[behaviour](docs/behaviour.md)",
     "which": "[Which layer?](docs/which-layer.md)",
-    "rule": "docs/comparison.md#rule",
 }
-ON_THE_SITE = {
-    "arena": "[comparison](comparison.md)",
-    "speed": "[speed](speed.md)",
-    "behaviour": "[padding](behaviour.md)",
-    "which": "[Which layer?](which-layer.md)",
-    "rule": "comparison.md#rule",
-}
+ON_THE_SITE = {name: link.replace("docs/", "") for name, link in IN_README.items()}
 
 
 def explained():
@@ -170,8 +164,8 @@ def picture():
         )
 
     top = 26
-    say(16, top, "Bars: attention, which looks near the words that decide. Numbers: what the "
-        "answer loses without the word.", "start", 12, "#59636e")  # fmt: skip
+    say(16, top, "A GRU with AttentionPooling, trained on generated reviews. Bars: its attention. "
+        "Numbers: what the answer loses without the word.", "start", 12, "#59636e")  # fmt: skip
     for stars, share, tokens, weights, effects in explained():
         top += LINE
         widths = [max(34, 8 * len(word) + 8) for word in tokens]
@@ -210,15 +204,14 @@ def fill(markdown):
         _, _, rest = readme.partition("\n## In your own model\n")
         example = rest.partition("\n## ")[0].replace("](docs/", "](")
         markdown = markdown.replace(EXAMPLE, example.strip())
-    for marker, text in ((MARKER, lambda: figures(ON_THE_SITE)), (CHANGE, change)):
-        if marker in markdown:
-            markdown = markdown.replace(marker, text())
+    if MARKER in markdown:
+        markdown = markdown.replace(MARKER, figures(ON_THE_SITE))
     return markdown
 
 
 def readme(text):
     """README with its figures."""
-    after, times = BLOCK.subn(lambda match: "\n" + figures(IN_README), text)
+    after, times = BLOCK.subn(lambda match: "\n" + figures(IN_README) + more(), text)
     if times != 1:
         raise ValueError(f"README.md must have one place for the figures; found {times}")
     return after

@@ -180,12 +180,11 @@ def cheat_sheet(found: list[Layer]) -> str:
 
 
 def seen(found: list[Layer]) -> str:
-    """The information that the weights of a pooling see, and the shapes that it gives."""
-    titles = ["layer", "a weight depends on", "scores", "output", "outweighs"]
+    """The information that the weights of a pooling see, and the shape of its scores."""
+    titles = ["layer", "a weight depends on", "scores", "outweighs"]
     rows = [
         [f"[`{e.name}`]({e.page})", e.cheat_sheet[SEES]]
-        + [shape.replace("(batch, ", "(") for shape in (e.scores, e.output)]
-        + [str(e.cheat_sheet["outweighs"])]
+        + [e.scores.replace("(batch, ", "("), str(e.cheat_sheet["outweighs"])]
         for e in found
         if e.cheat_sheet and SEES in e.cheat_sheet
     ]

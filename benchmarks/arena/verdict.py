@@ -477,6 +477,7 @@ class Comparison:
             "kinds": leads(self.sets_by("kind", RULE["kinds"])),
             "origin": leads({name: self.sets(keeps) for name, keeps in ORIGIN.items()}),
             "behind_linear": self.behind_linear(),
+            "practical": RULE["practical"],
             "first": first,
             "first_ahead_of": {
                 row: _rounded(declared.lead(first, row))

@@ -82,14 +82,18 @@ def everywhere(row: str) -> str:
     return spanned(told()["rows"][row]["against_mean"])
 
 
+def sets(count: int) -> str:
+    """So many sets."""
+    return f"{count} set{'s' * (count != 1)}"
+
+
 def where() -> str:
     """The kinds of data on which the plain attention is least and most ahead of the mean."""
-    leads = {kind: each[PLAIN]["points"] for kind, each in told()["kinds"].items()}
-    kinds = sorted(leads, key=lambda kind: leads[kind])
-    counts = {kind: each["sets"] for kind, each in told()["kinds"].items()}
+    found = told()["kinds"]
+    kinds = sorted(found, key=lambda kind: found[kind][PLAIN]["points"])
     low, high = (
-        f"{points(leads[k])} ({DATA[k]}, {counts[k]} set{'s' * (counts[k] != 1)})"
-        for k in (kinds[0], kinds[-1])
+        f"{points(found[kind][PLAIN]['points'])} ({DATA[kind]}, {sets(found[kind]['sets'])})"
+        for kind in (kinds[0], kinds[-1])
     )
     return (
         f"Over all {len(told()['sets'])} sets of data `{PLAIN}` is {everywhere(PLAIN)} points of "
@@ -98,13 +102,17 @@ def where() -> str:
 
 
 def origin() -> str:
-    """Where the largest lead comes from: the small series, and what is left without them."""
-    leads = [(each["sets"], spanned(each[told()["first"]])) for each in told()["origin"].values()]
-    (small, most), (others, rest), (real, least) = leads
+    """Where the largest lead comes from: the small series, and other real data."""
+    small, others, real = told()["origin"].values()
+    most, least = (each[told()["first"]] for each in (small, real))
+    region = 100 * told()["practical"]
+    level = least["interval"] and least["interval"][0] <= region
     return (
-        f"{small} of the sets are small series behind a convolution; there the lead is {most}. On "
-        f"the other {others} sets the lead is {rest}. Of these sets {others - real} have generated "
-        f"texts; on the {real} real ones the lead is {least}."
+        f"On {small['sets']} small series behind a convolution the lead is {spanned(most)} "
+        f"points. On the {real['sets']} other sets of real data it is {spanned(least)}."
+        + f" A lead below {region:g} point counts as none, so there the mean may be as good."
+        * bool(level)
+        + f" The texts of the last {sets(others['sets'] - real['sets'])} are generated."
     )
 
 
@@ -125,12 +133,15 @@ def summary() -> str:
 
 def breaks() -> str:
     """The judgements in which the first row is not surely better than the mean."""
-    first = told()["first"]
+    first, count = told()["first"], len(told()["choices"])
     effect = told()["rows"][first]["against_mean"]
     if effect["word"] != "better" or not effect["breaks"]:
         return ""
     those = [re.sub(r"^(\w+ alone)$", r"with the encoder \1", each) for each in effect["breaks"]]
-    return f" In {len(those)} judgements {named(first)} is not surely better: {'; '.join(those)}."
+    return (
+        f" In {len(those)} of {count} judgements {named(first)} is not surely better than the "
+        f"mean: {'; '.join(those)}."
+    )
 
 
 def linear() -> str:
@@ -145,30 +156,48 @@ def linear() -> str:
 
 def largest(name: str = "") -> str:
     """The row with the largest lead on the mean, and how many may be as good."""
-    first = told()["first"]
+    first, of = told()["first"], len(told()["rows"])
     others = len(told()["level_with_first"]) - 1
     return (
         f"{name or named(first)} has the largest lead on the mean, {everywhere(first)} points over "
-        f"{len(told()['sets'])} sets of data. {others or 'No'} other pooling{'s' * (others != 1)} "
-        "may be as good."
+        f"{sets(len(told()['sets']))} of data. {by_chance()} It is not surely better than "
+        f"{others or 'any'} of the {of - 1} others."
+    )
+
+
+def by_chance() -> str:
+    """What to expect of the first row."""
+    return (
+        f"The first of {len(told()['rows'])} poolings is first partly by chance, so expect a "
+        "smaller lead."
     )
 
 
 def in_sight() -> str:
-    """What the plain attention and others with one weight per step may lose against the first."""
-    ends = [told()["rows"][row]["against_mean"]["interval"] for row in (PLAIN, GATED)]
-    both = " Both intervals contain 0." * all(low <= 0 <= high for low, high in ends)
-    level = told()["level_with_first"]
-    heads = [row for row in level if row in PER_HEAD]
-    first = named(told()["first"])
-    plain = f" The plain form is shown to be behind {first}, the gated form is not." * (
-        GATED in level and PLAIN not in level
-    )
+    """What is said of the plain attention, and of others with one weight per step."""
+    low, high = told()["rows"][PLAIN]["against_mean"]["interval"]
+    level = "The interval of its lead on the mean contains 0, so the mean may be as good. "
+    heads = [row for row in told()["rows"] if row in PER_HEAD]
     return (
-        f"Its lead is {everywhere(PLAIN)} points. The gated form has more weights. Its lead is "
-        f"{everywhere(GATED)} points.{both}{plain}"
-        + f" With one weight per step *and head*, {joined(heads)} may be as good as {first}."
-        * bool(heads)
+        level
+        * (low <= 0 <= high)
+        + f"{named(told()['first'])} is {spanned(told()['first_ahead_of'][PLAIN])} points ahead of "
+        f"`{PLAIN}`."
+        + (
+            f" With one weight per step *and head*, {named(heads[0])} has the largest lead on the "
+            f"mean, {everywhere(heads[0])} points."
+            if heads
+            else ""
+        )
+    )
+
+
+def gated() -> str:
+    """The leads of the plain attention and of the gated form, and how far they are behind."""
+    return (
+        f"The lead of `{PLAIN}` on the mean is {everywhere(PLAIN)} points. The gated form has more "
+        f"weights, and its lead is {everywhere(GATED)} points. {named(told()['first'])} is "
+        f"{spanned(told()['first_ahead_of'][GATED])} points ahead of the gated form."
     )
 
 

@@ -264,7 +264,7 @@ def plain(arena):
     cheapest = ""
     if attention:
         cheap = min(attention, key=lambda row: cost(those, row))
-        cheapest = f" The cheapest attention that may be as good is {words.named(cheap)}: "
+        cheapest = f" The cheapest attention that is not surely worse is {words.named(cheap)}: "
         cheapest += f"{verdict.epoch(arena.counted, cheap)}."
     rivals = [each["against_linear"]["word"] for each in told["rows"].values()]
     lower = [
@@ -282,7 +282,7 @@ def plain(arena):
         f"- **Which pooling to take.** {words.largest(_linked(told['first']))} {words.origin()}"
         f"{below}{cheapest}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
-        f"{words.in_sight()}\n"
+        f"{words.in_sight()} {words.gated()}\n"
         f"- **How sure this is.** {words.summary()}{words.breaks()}\n"
         f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
         f"{rivals.count(BETTER)} of {len(rivals)} poolings, the mean among them, are surely better "
@@ -314,32 +314,28 @@ def start(arena):
         f"**Start with {_linked(words.told()['first'])}.** {words.largest('It')} "
         f"{words.origin()}\n\n"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
-        f"{words.in_sight()}"
+        f"{words.in_sight()} {words.gated()}"
     )
 
 
 def start_by_kind(arena):
-    """Of each kind of data the pooling with the largest lead, and the cheapest that keeps up."""
+    """Of each kind of data the pooling with the largest lead, and where the mean is as good."""
     names = [row for row in words.told()["rows"] if _group(row) in ("attention", "pooling")]
-    body = []
+    body, ahead, level = [], [], []
     for kind, sets in arena.sets_by("kind", grid.KINDS).items():
-        these = [b for (task, _), b in arena.counted.items() if grid.kind_of(task) == kind]
         leads = {row: sets.lead(row) for row in names}
         most = max(names, key=lambda row: leads[row]["points"])
-        level = sets.keeping_up(most)
-        cheap = min(
-            (row for row in names if row in level and leads[row]["points"] > 0 or row == most),
-            key=lambda row: cost(these, row),
-        )
-        keeps = "none" if cheap == most else _linked(cheap)
-        if leads[most]["interval"] is None:
-            keeps = "too few sets"
-        elif BASE in level:
-            keeps = "the mean may be as good"
+        if ends := leads[most]["interval"]:
+            (ahead if ends[0] > 0 else level).append(words.DATA[kind])
         lead = words.spanned(leads[most])
-        body.append((words.DATA[kind], str(len(sets.names)), _linked(most), lead, keeps))
-    head = ("data", "sets", "largest lead", "points ahead of the mean", "cheaper, keeps up")
-    return table(head, body, left=(0, 2, 4))
+        body.append((words.DATA[kind], str(len(sets.names)), _linked(most), lead))
+    told = [f"On {words.listed(ahead)} the interval of the lead is above 0."] * bool(ahead)
+    told += [
+        f"On {words.listed(level)} the interval contains 0, so the mean may be as good."
+    ] * bool(level)
+    told += ["The other kinds have too few sets for an interval."]
+    head = ("data", "sets", "largest lead", "points ahead of the mean")
+    return f"{' '.join(told)}\n\n{table(head, body, left=(0, 2))}"
 
 
 def legend(arena):

@@ -104,66 +104,6 @@ def claims_table(results, about=""):
     return table(head, lines, left=(0, 4))
 
 
-# By need: the results file, what answers the need, and what stands beside it.
-NEEDS = (
-    ("topics of newswire", "lama_r8", "LAMA+ctx", ("AVG", "BiGRU", "TF-IDF, linear")),
-    (
-        "word order in short questions",
-        "mpsan_trec",
-        "MPSAN",
-        ("no positions", "w/o attention", "TF-IDF, linear"),
-    ),
-    (
-        "pairs of sentences",
-        "generalized_pooling_sick_entailment",
-        "generalized",
-        ("max", "mean", "mean of words", "TF-IDF, linear"),
-    ),
-    (
-        "long reviews, read sentence by sentence",
-        "hcan_imdb_4000",
-        "HCAN 1 target",
-        ("TextCNN", "mean of words", "linear SVM"),
-    ),
-    (
-        "a frozen language model",
-        "sam_trec",
-        "AttentionPooling",
-        ("language model, mean", "language model", "SAM", "TF-IDF, linear"),
-    ),
-    (
-        "a frozen language model with few weights",
-        "sam_trec",
-        "SAM, no BiLSTM",
-        ("language model, mean", "SAM", "TF-IDF, linear"),
-    ),
-)
-
-
-def needs_table(files):
-    """What is made for a need, and what it is measured against, with the parameters of each."""
-    head = ("need", "data", "model made for the need", "models beside it", "best other model")
-    lines, lost, first = [], [], 0
-    for need, file, answer, beside in NEEDS:
-        results = files[file]
-
-        def figures(name, results=results):
-            count = results["rows"][name]["parameters_without_embeddings"]
-            return f"{name} {percent(mean(results, name))} ({count:,})"
-
-        others = ", ".join(figures(name) for name in beside if name in results["rows"])
-        linear = [mean(results, name) for name in beside if "linear" in name]
-        lost += [need] * (max(linear, default=0) > mean(results, answer))
-        best = max(results["rows"], key=lambda name, results=results: mean(results, name))
-        first += best == answer
-        best = "–" if best in (answer, *beside) else figures(best)
-        lines.append((need, results["dataset"], f"**{figures(answer)}**", others, best))
-    told = f"The model made for the need has the largest figure in {first} of {len(NEEDS)} rows. A "
-    told += f"linear classifier has a larger one in {len(lost)} rows"
-    told += f": {'; '.join(lost)}." if lost else "."
-    return f"{told}\n\n{table(head, lines, left=range(5))}"
-
-
 def scatter(results, across, words, value):
     """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
     measure = MEASURES[f"test_{results['measure']}"][0]
@@ -492,7 +432,6 @@ def floors_table(files):
 
 VIEWS = {
     "floors": floors_table,
-    "needs": needs_table,
     "parameters": parameters_chart,
     "time": time_chart,
     "accuracy": accuracy_table,
@@ -521,11 +460,6 @@ def fill(markdown, folder):
     def filled(match):
         if match["file"] == "all":
             results = measured(folder)
-        elif match["file"] == "tables":
-            results = {
-                path.stem: json.loads(path.read_text(encoding="utf-8"))
-                for path in folder.glob("*.json")
-            }
         else:
             results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
         view = match["view"]

@@ -177,12 +177,12 @@ def line(folder):
     """README's summary; it counts once all is tried."""
     able, tables = {}, {name: cells(folder, name) for name in BACKENDS}
     table = (
-        "[table](docs/backends.md)\n  <!-- tests: test_each_backend_does_what_the_table_says -->"
+        "[table](docs/backends.md).\n  <!-- tests: test_each_backend_does_what_the_table_says -->"
     )
     counted = ("train", "predict")
     every = [row[column] for t in tables.values() for row in t.values() for column in counted]
     if NOT_TRIED in every:
-        return f"- Which layer trains, predicts and exports on which backend is a command's {table}"
+        return f"- A command writes which layer trains and predicts on which backend: {table}"
     for name, title in BACKENDS.items():
         rows = tables[name]
         for column in counted:
@@ -192,7 +192,7 @@ def line(folder):
         for (column, number), titles in able.items()
         if number != NONE
     ]
-    return f"- {'; '.join(parts)}: a command's {table}"
+    return f"- {'; '.join(parts)}. A command writes the {table}"
 
 
 def fill(markdown, folder):
