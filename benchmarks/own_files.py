@@ -165,7 +165,7 @@ def _lined(rows: list[tuple[str, ...]]) -> str:
 def defaults(runs: dict[str, dict[str, Any]]) -> str:
     """A row per run without options: whole sets first, both in the order of `SETS`."""
     head = ("texts", "default", "its network alone", "with the mean", MEAN, "TF-IDF, the best")
-    lines = [(*head, "best of the last three beside the default (95 %)", "MB")]
+    lines = [(*head, "beside the default (95 %)", "MB")]
     found = [name for name in runs if runs[name]["options"] == "none"]
     for name in sorted(found, key=_order):
         default, network, mean = list(results := runs[name]["results"])[:3]
@@ -213,6 +213,7 @@ def few_table(runs: dict[str, dict[str, Any]]) -> str:
         "texts",
         "a class",
         "default",
+        "its network alone",
         MEAN,
         "TF-IDF, the best",
         "beside the default, each draw",
@@ -220,12 +221,12 @@ def few_table(runs: dict[str, dict[str, Any]]) -> str:
     lines = [head]
     for record in runs.values():
         draws = [each["rows"] for each in record["draws"]]
-        models = [next(iter(rows.values()))[0] for rows in draws]
+        models, networks = ([list(rows.values())[at][0] for rows in draws] for at in (0, 1))
         words = [max(rows[row][0] for row in rows if row.startswith("TF-IDF")) for rows in draws]
         signs = [rows[MEAN][1:] for rows in draws]
         shown = ", ".join(f"{100 * a:+.1f} ({100 * b:+.1f} to {100 * c:+.1f})" for a, b, c in signs)
-        three = (models, [rows[MEAN][0] for rows in draws], words)
-        told = [f"{sum(x) / len(x):.3f} ({min(x):.3f} to {max(x):.3f})" for x in three]
+        four = (models, networks, [rows[MEAN][0] for rows in draws], words)
+        told = [f"{sum(x) / len(x):.3f} ({min(x):.3f} to {max(x):.3f})" for x in four]
         lines.append((record["data"], str(record["texts"]), *told, shown))
     return _lined(lines)
 
