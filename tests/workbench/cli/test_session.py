@@ -72,7 +72,7 @@ def test_the_tables_are_those_of_the_runs():
         for n, rows in whole.items()
     }
     assert {n for n, gain in by_mean.items() if gain <= 0} == {"sst5", "humor"}
-    assert {n for n, gain in by_mean.items() if gain > 0.009} == {"trec", "sst2", "r8", "imdb"}
+    assert {n for n, gain in by_mean.items() if gain >= 0.01} == {"sst2", "r8", "imdb"}
     default = {n: rows[0][1]["accuracy"] for n, rows in runs.items()}
     plain = {n.removesuffix("-gru"): default[n] for n in runs if n.endswith("-gru")}
     assert len(plain) == 5 and all(default[n] > accuracy for n, accuracy in plain.items())
