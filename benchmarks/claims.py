@@ -54,7 +54,7 @@ def measured():
                 continue
             low, high = interval_of(results, one, other)[0]
             ours = (mean(results, one) - mean(results, other), low, high)
-            points = [None if x is None else round(100 * x, 2) for x in (paper, *ours)]
+            points = [None if x is None else round(100 * x, 4) for x in (paper, *ours)]
             found[file.stem].append([one, other, *points])
     return found
 

@@ -101,8 +101,8 @@ def claims_html(found, what="set"):
         return f'<td class="bar"><svg aria-hidden="true">{zero}{marks}</svg></td>'
 
     def signed(x, digits=1):
-        digits += digits == 1 and 0 < abs(x) < 0.05  # the sign of a small number counts
-        return f"{x + 0.0:+.{digits}f}".replace("-", "−")
+        digits += digits == 1 and 0.005 < abs(x) < 0.05  # the sign of a small number counts
+        return f"{round(x, digits) + 0.0:+.{digits}f}".replace("-", "−")
 
     ticks = sorted({first, 0, last})
     axis = "".join(f'<text x="{at(x)}" y="14">{signed(x, 0) if x else 0}</text>' for x in ticks)
