@@ -98,8 +98,7 @@ def more():
         speed("torch_nvidia_h100_80gb_hbm3", each)[0] for each in ("gradients", "forward")
     )
     return (
-        "- **How sure is the lead?** A judgement leaves out a part of the data, for example one "
-        f"set.{words.breaks() or ' ' + words.summary()} The comparison [defines "
+        f"- **How sure is the lead?** {words.judged()} The comparison [defines "
         "*surely*](docs/comparison.md#rule).\n"
         f"- **Padding** changes the result in {ours} of {of_ours} cases with our layers, even if "
         f"the padding holds NaN. With layers of Keras and others padding changes the result in "

@@ -452,6 +452,7 @@ class Comparison:
         if DECLARED not in under:
             raise ValueError("There is no verdict before two sets of data have all of their rows.")
         declared = under[DECLARED]
+        small = {*self.sets(ORIGIN[SMALL_SERIES]).names}
         placed = ranks(declared.rows)
         order = sorted(self.rows, key=lambda row: -declared.accuracy[row].mean())
         first = order[0]
@@ -473,6 +474,9 @@ class Comparison:
                 for name in declared.names
             },
             "choices": [*under],
+            "without_small_series": [
+                choice for choice, sets in under.items() if small.isdisjoint(sets.names)
+            ],
             "situations": self.situations(),
             "kinds": leads(self.sets_by("kind", RULE["kinds"])),
             "origin": leads({name: self.sets(keeps) for name, keeps in ORIGIN.items()}),

@@ -4,7 +4,6 @@ Nothing heavy is imported, and no run is read: whoever calls these says what the
 """
 
 import json
-import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -118,29 +117,31 @@ def origin() -> str:
 
 def summary() -> str:
     """In how many judgements the first row is surely better than the mean."""
-    first, count = told()["first"], len(told()["choices"])
-    effect = told()["rows"][first]["against_mean"]
+    count = len(told()["choices"])
     others = sum("against_mean" in row for row in told()["rows"].values())
-    said = f"{others} poolings were judged {count} times each against the mean, "
-    said += "for example without one of the sets. "
-    if effect["word"] != "better":
-        return said + f"{named(first)} is not surely better than the mean."
-    said += f"{named(first)} is surely better than the mean in {effect['holds']} judgements."
-    return said + f" No pooling is surely better in all {count}." * (
-        not rows_that_are("better", "shown")
+    return (
+        f"{others} poolings were judged {count} times each against the mean. {judged()}"
+        + f" No pooling is surely better in all {count}." * (not rows_that_are("better", "shown"))
     )
 
 
-def breaks() -> str:
-    """The judgements in which the first row is not surely better than the mean."""
+def judged() -> str:
+    """What a judgement is, and in which the first row is not surely better than the mean."""
     first, count = told()["first"], len(told()["choices"])
-    effect = told()["rows"][first]["against_mean"]
-    if effect["word"] != "better" or not effect["breaks"]:
-        return ""
-    those = [re.sub(r"^(\w+ alone)$", r"with the encoder \1", each) for each in effect["breaks"]]
+    effect, small = told()["rows"][first]["against_mean"], told()["without_small_series"]
+    said = "A judgement repeats the test with one choice changed, for example without one set. "
+    if effect["word"] != "better":
+        return said + f"{named(first)} is not surely better than the mean."
+    said += f"{named(first)} is surely better than the mean in {effect['holds']} of {count} "
+    said += "overlapping judgements."
+    if not effect["breaks"]:
+        return said
+    if effect["breaks"] != small:
+        return f"{said} The others are: {'; '.join(effect['breaks'])}."
+    series, *_ = told()["origin"].values()
     return (
-        f" In {len(those)} of {count} judgements {named(first)} is not surely better than the "
-        f"mean: {'; '.join(those)}."
+        f"{said} The other {len(small)} are those without the {series['sets']} small series: the "
+        "verdict rests on these series."
     )
 
 
