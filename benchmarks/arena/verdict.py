@@ -168,7 +168,7 @@ def epoch(found: Blocks, row: str) -> str:
     """The time of a row's epoch over all blocks, and the range over encoders."""
     ends = [cost(those, row) for those in by_encoder(found).values()]
     return (
-        f"an epoch takes {cost(list(found.values()), row):.2f} times that of the mean "
+        f"{cost(list(found.values()), row):.2f} times that of the mean "
         f"({min(ends):.2f} to {max(ends):.2f} by encoder)"
     )
 

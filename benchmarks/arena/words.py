@@ -34,14 +34,14 @@ def told() -> dict[str, Any]:
 
 
 def points(value: float) -> str:
-    """A difference in points, with its sign; that of nothing is a plus."""
-    return f"{round(value, 1) + 0.0:+.1f}".replace("-", "\N{MINUS SIGN}")
+    """A difference in points, with its sign; zero has none."""
+    return f"{value:+.1f}".replace("-", "\N{MINUS SIGN}") if round(value, 1) else "0.0"
 
 
 def end(value: float) -> str:
     """An end of an interval; with a second digit where it would look like zero."""
     shown = points(value)
-    return shown if shown != "+0.0" else f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+    return shown if shown != "0.0" else f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
 
 
 def spanned(effect: dict[str, Any]) -> str:
@@ -90,13 +90,18 @@ def where() -> str:
     """The kinds of data on which the plain attention is least and most ahead of the mean."""
     found = told()["kinds"]
     kinds = sorted(found, key=lambda kind: found[kind][PLAIN]["points"])
+    made = {"few words decide": "texts that we generated so that few words decide"}
     low, high = (
-        f"{points(found[kind][PLAIN]['points'])} ({DATA[kind]}, {sets(found[kind]['sets'])})"
+        f"{points(found[kind][PLAIN]['points'])} "
+        f"({sets(found[kind]['sets'])} of {(DATA | made)[kind]})"
         for kind in (kinds[0], kinds[-1])
     )
+    *_, real = told()["origin"].values()
     return (
         f"Over all {len(told()['sets'])} sets of data `{PLAIN}` is {everywhere(PLAIN)} points of "
-        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}"
+        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. On the "
+        f"{real['sets']} sets of real data that are not small series, the lead is "
+        f"{spanned(real[PLAIN])}."
     )
 
 
@@ -111,7 +116,7 @@ def origin() -> str:
         f"points. On the {real['sets']} other sets of real data it is {spanned(least)}."
         + f" A lead below {region:g} point counts as none, so there the mean may be as good."
         * bool(level)
-        + f" The texts of the last {sets(others['sets'] - real['sets'])} are generated."
+        + f" We generated the texts of the other {sets(others['sets'] - real['sets'])}."
     )
 
 
@@ -169,7 +174,7 @@ def largest(name: str = "") -> str:
 def by_chance() -> str:
     """What to expect of the first row."""
     return (
-        f"The first of {len(told()['rows'])} poolings is first partly by chance, so expect a "
+        f"With {len(told()['rows'])} poolings, the first is first partly by chance, so expect a "
         "smaller lead."
     )
 
@@ -177,13 +182,11 @@ def by_chance() -> str:
 def in_sight() -> str:
     """What is said of the plain attention, and of others with one weight per step."""
     low, high = told()["rows"][PLAIN]["against_mean"]["interval"]
-    level = "The interval of its lead on the mean contains 0, so the mean may be as good. "
+    level = ", so the mean may be as good" * (low <= 0 <= high)
     heads = [row for row in told()["rows"] if row in PER_HEAD]
     return (
-        level
-        * (low <= 0 <= high)
-        + f"{named(told()['first'])} is {spanned(told()['first_ahead_of'][PLAIN])} points ahead of "
-        f"`{PLAIN}`."
+        f"Its lead on the mean is {everywhere(PLAIN)} points{level}. {named(told()['first'])} is "
+        f"{spanned(told()['first_ahead_of'][PLAIN])} points ahead of `{PLAIN}`."
         + (
             f" With one weight per step *and head*, {named(heads[0])} has the largest lead on the "
             f"mean, {everywhere(heads[0])} points."
@@ -194,11 +197,11 @@ def in_sight() -> str:
 
 
 def gated() -> str:
-    """The leads of the plain attention and of the gated form, and how far they are behind."""
+    """The lead of the gated form, and how far it is behind."""
     return (
-        f"The lead of `{PLAIN}` on the mean is {everywhere(PLAIN)} points. The gated form has more "
-        f"weights, and its lead is {everywhere(GATED)} points. {named(told()['first'])} is "
-        f"{spanned(told()['first_ahead_of'][GATED])} points ahead of the gated form."
+        f"The gated form has more weights, and its lead on the mean is {everywhere(GATED)} points. "
+        f"{named(told()['first'])} is {spanned(told()['first_ahead_of'][GATED])} points ahead of "
+        "the gated form."
     )
 
 
