@@ -340,14 +340,14 @@ def start_by_kind(arena):
         if ends := leads[most]["interval"]:
             (ahead if ends[0] > 0 else level).append(words.DATA[kind])
         lead = words.spanned(leads[most])
-        body.append((words.DATA[kind], str(len(sets.names)), _linked(most), lead))
+        body.append((f"{words.DATA[kind]} ({len(sets.names)})", _linked(most), lead))
     told = [f"On {words.listed(ahead)} the interval of the lead is above 0."] * bool(ahead)
     told += [
         f"On {words.listed(level)} the interval contains 0, so the mean may be as good."
     ] * bool(level)
     told += ["The other kinds have too few sets for an interval."]
-    head = ("data", "sets", "largest lead", "points ahead of the mean")
-    return f"{' '.join(told)}\n\n{table(head, body, left=(0, 2))}"
+    head = ("data (sets)", "largest lead", "points ahead of the mean")
+    return f"{' '.join(told)}\n\n{table(head, body, left=(0, 1))}"
 
 
 def legend(arena):

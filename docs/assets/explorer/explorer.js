@@ -122,7 +122,7 @@
     const group = unique("model");
     const rightOf = (pooling, reader) => content.right[reader][sized(pooling)];
     const models = make("table", { class: "explorer-models" },
-      make("caption", {}, "How many of 4,000 new reviews get the right stars. Choose one."),
+      make("caption", {}, "Share of 4,000 new reviews that get the right stars. Press a share to choose its model."),
       make("thead", {}, make("tr", {}, make("td"),
         ...Object.values(READERS).map((label) => make("th", { scope: "col" }, `A word's vector knows ${label}`)))),
       make("tbody", {}, ...Object.entries(POOLINGS).map(([pooling, { title }]) =>
