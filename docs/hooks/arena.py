@@ -293,7 +293,7 @@ def plain(arena):
         f"- **Which pooling to take.** {words.largest(_linked(first))} {words.origin()}"
         f"{published}{time}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
-        f"{words.in_sight()}\n"
+        f"{words.in_sight()} {words.gated()}\n"
         f"- **How sure this is.** {words.summary()}\n"
         f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
         f"{rivals.count(BETTER)} of {len(rivals)} poolings, the mean among them, are surely better "
@@ -321,12 +321,12 @@ def _linked(row):
 
 def start(arena):
     """What to start with, from verdict.json."""
-    sure = f"{words.largest('It')} {words.origin()} {words.judged()}"
+    sure = f"{words.largest('It')} {words.judged()} {words.origin()}"
     sure = sure.replace("surely", "[*surely*](comparison.md#rule)", 1)
     return (
         f"**Start with {_linked(words.told()['first'])}.** {sure}\n\n"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
-        f"{words.in_sight()}"
+        f"{words.in_sight()} {words.gated()}"
     )
 
 
