@@ -173,8 +173,8 @@ def judgement(arena):
     return (
         f"*better: {count}* means: in {count} "
         f"judgements the probability of a lead of more than {_region()} is at least "
-        f"{verdict.RULE['certain']:g}. A judgement leaves out, for example, one set of data. "
-        f"*worse* means the same of a loss. {said}\n\nThese poolings may be as good as "
+        f"{verdict.RULE['certain']:g}. *worse* means the same of a loss. "
+        f"{said}\n\nThese poolings may be as good as "
         f"{words.named(told['first'])}: {words.joined(told['level_with_first'][1:])}."
     )
 
