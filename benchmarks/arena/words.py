@@ -134,7 +134,8 @@ def judged() -> str:
     """What a judgement is, and in which the first row is not surely better than the mean."""
     first, count = told()["first"], len(told()["choices"])
     effect, small = told()["rows"][first]["against_mean"], told()["without_small_series"]
-    said = "A judgement repeats the test with one choice changed, for example without one set. "
+    said = "A judgement repeats the test of a lead with one choice changed, for example without "
+    said += "one set. "
     if effect["word"] != "better":
         return said + f"{named(first)} is not surely better than the mean."
     said += f"{named(first)} is surely better than the mean in {effect['holds']} of {count} "

@@ -321,7 +321,7 @@ def _linked(row):
 
 def start(arena):
     """What to start with, from verdict.json."""
-    sure = f"{words.largest('It')} {words.judged()} {words.origin()}"
+    sure = f"{words.largest('It')} {words.origin()}\n\n{words.judged()}"
     sure = sure.replace("surely", "[*surely*](comparison.md#rule)", 1)
     return (
         f"**Start with {_linked(words.told()['first'])}.** {sure}\n\n"
