@@ -249,7 +249,14 @@ def test_the_first_stop_skips_to_the_text(browser, served):
 
 @pytest.mark.parametrize("width", [WIDE, NARROW])
 @pytest.mark.parametrize("base", ["server", "file"])
-def test_search(browser, served, base, width):
+@pytest.mark.parametrize(
+    ("query", "page"),
+    [
+        ("MultiDimAttentionPooling", "layers/multi-dim-attention-pooling"),
+        ("attention_scores", "layers/hierarchical-encoder"),  # it stands in brackets there
+    ],
+)
+def test_search(browser, served, query, page, base, width):
     from selenium.webdriver.common.by import By
     from selenium.webdriver.support.ui import WebDriverWait
 
@@ -262,12 +269,12 @@ def test_search(browser, served, base, width):
     field = browser.driver.find_element(By.CSS_SELECTOR, "[data-md-component=search-query]")
     WebDriverWait(browser.driver, 10).until(lambda _: field.is_displayed())
     field.click()
-    field.send_keys("MultiDimAttentionPooling")
+    field.send_keys(query)
     links = WebDriverWait(browser.driver, 20).until(
         lambda driver: driver.find_elements(By.CSS_SELECTOR, "a.md-search-result__link")
     )
     targets = [link.get_attribute("href") for link in links]
-    assert any("/layers/multi-dim-attention-pooling.html" in target for target in targets)
+    assert any(f"/{page}.html" in target for target in targets)
     assert browser.faults(url, CONTENT) == []
 
 
