@@ -267,6 +267,12 @@ def test_the_sentences_about_the_floors_are_true():
         for row in ("LAMA+ctx", "AVG"):
             runs = files[name]["rows"][row]["runs"]
             assert {run["stopped_by_the_epoch_limit"] for run in runs} == {limit}
+    sgd, adam = (
+        {claim.words: claim.word for claim in results.judged(files[name]) if claim.paper}
+        for name in ("lama_imdb_4000", "lama_imdb_4000_adam")
+    )
+    words = [adam.get(claim) for claim, word in sgd.items() if word == results.REVERSED]
+    assert sorted(words, key=str) == [None, None, results.SMALLER, results.SMALLER]
 
 
 def test_figures_of_sentences_come_from_the_results(tmp_path):

@@ -26,6 +26,7 @@ from benchmarks.reproduce.significance import (
     Judged,
     judged,
     points,
+    printed,
     verdict,
 )
 
@@ -139,7 +140,7 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
 
 
 WORDS = (HELD, LEVEL, SMALLER, REVERSED)
-UNTESTED = "not testable here"
+UNTESTED = "untested"
 
 
 @functools.cache
@@ -170,6 +171,8 @@ class Line:
         here: What was measured, with its interval.
         on: What it was measured on, or why it was not.
         word: One of `WORDS`, or `UNTESTED`.
+        paired: Whether the interval is of the same test items.
+        equal: Whether the paper has both rows equal.
     """
 
     paper: str
@@ -179,6 +182,8 @@ class Line:
     here: str
     on: str
     word: str
+    paired: bool = False
+    equal: bool = False
 
 
 def lines(papers: dict[str, Paper], folder: Path = RESULTS) -> list[Line]:
@@ -247,8 +252,8 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
                 on.append(f"a stand-in: {places[dataset].stands_in}")
             on += [f"{_on(other, where, better)}: {other.verdict}" for other, where in others]
             here = f"{points(first.difference)} ({first.span})"
-            word = first.word
-            yield Line(paper.name, table, claim, said, here, "; ".join(on), word)
+            judged = first.word, first.paired, distance == 0
+            yield Line(paper.name, table, claim, said, here, "; ".join(on), *judged)
 
 
 def _said(known: Mapping[str, float], better: str, worse: str, distance: float) -> str:
@@ -256,8 +261,8 @@ def _said(known: Mapping[str, float], better: str, worse: str, distance: float) 
     if better in known and worse in known:
         first, second = known[better], known[worse]
         if abs(first - second - distance) < 1e-9:
-            return f"{100 * first:.4g} against {100 * second:.4g}: {points(distance)}"
-    return points(distance)
+            return f"{100 * first:.4g} against {100 * second:.4g}: {printed(distance)}"
+    return printed(distance)
 
 
 def _on(claim: Judged, dataset: str, row: str) -> str:
@@ -266,6 +271,8 @@ def _on(claim: Judged, dataset: str, row: str) -> str:
     return ", ".join([f"`{dataset}`", *more, *["one run"] * claim.once])
 
 
+# How the name of a table of times ends.
+TIME = ", time"
 # Whole seconds, of some 40: the paper's ratio is not known more exactly.
 ROUNDED = 0.012
 
@@ -297,23 +304,33 @@ def _times(place: Place, folder: Path) -> Iterator[Line]:
         on += [f"a stand-in: {place.stands_in}"] if place.stands_in else []
         on += [f"{other}: {word}" for (other, _), word in zip(others, words[1:], strict=True)]
         here = f"{middle:.2f} times ({low:.2f} to {high:.2f})"
-        said, table = f"{each['paper']:.2f} times", f"{place.name}, time"
-        yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), words[0])
+        said, table = f"{each['paper']:.2f} times", place.name + TIME
+        judged = words[0], False, each["paper"] == 1
+        yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), *judged)
 
 
 def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     """Counts what became of the claims of each paper, and says how much chance is in the words."""
-    words, numbers = (*WORDS, UNTESTED), {title: Counter[str]() for title in PAPERS.values()}
-    for line in lines(papers, folder):
-        numbers[PAPERS[line.paper]][line.word] += 1
-    numbers["all"] = every = sum(numbers.values(), Counter[str]())
-    rows = [(name, n.total(), *(n[word] for word in words)) for name, n in numbers.items()]
-    table, judged = _markdown(("paper", "claims", *words), rows, "--:"), every.total()
-    judged -= every[UNTESTED]
+    found, words = lines(papers, folder), (*WORDS, UNTESTED)
+    numbers = {title: Counter[str]() for title in PAPERS.values()}
+    times = Counter(line.word for line in found if line.table.endswith(TIME))
+    for line in found:
+        if not line.table.endswith(TIME):
+            numbers[PAPERS[line.paper]][line.word] += 1
+    numbers |= {
+        "all papers": (every := sum(numbers.values(), Counter[str]())),
+        "all papers, times": times,
+    }
+    rows = [(name, *(n[word] for word in words), n.total()) for name, n in numbers.items()]
+    judged, timed = (n.total() - n[UNTESTED] for n in (every, times))
+    paired = sum(line.paired for line in found)
     return (
-        f"{table}\n\nOf {judged} judged claims {every[LEVEL]} are *level*: their intervals are too "
-        "wide to tell. One interval in twenty misses the true difference, so about "
-        f"{judged / 20:.0f} of these {judged} do."
+        f"{_markdown(('paper', *words, 'claims'), rows, '--:')}\n\nThe last line counts the claims "
+        f"on times. Of the other {judged} judged claims, {every[LEVEL]} are *level*: their "
+        f"intervals are too wide to tell. {paired} of the {judged} have a paired 95 % interval: "
+        f"about {paired / 20:.0f} of these intervals miss the true difference. The "
+        f"{judged - paired} unpaired intervals miss it more often, because two standard errors are "
+        f"too few for three runs. The {timed} judged times have a range and no interval."
     )
 
 
@@ -323,7 +340,10 @@ def claims(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     head = ("table", "claim", "paper", "here, 95 % interval", "measured on", "so it is")
     for name, title in PAPERS.items():
         cells = [
-            (line.table, line.claim, line.said, line.here, line.on, line.word)
+            (
+                *(line.table, line.claim, line.said, line.here, line.on),
+                line.word + " (equal)" * (line.equal and line.word == HELD),
+            )
             for line in found
             if line.paper == name
         ]

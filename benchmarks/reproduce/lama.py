@@ -191,10 +191,12 @@ class _LAMA(Paper):
         return header
 
     def protocol(self, dataset: str) -> dict[str, Any]:
-        limit = {"training_examples": LIMIT} if dataset in ("imdb_4000", ALIKE) else {}
+        limited = dataset in ("imdb_4000", ALIKE)
+        limit = {"training_examples": LIMIT} if limited else {}
+        rest = f"; {LIMIT:,} of the rest are used" * limited
         return {
             **super().protocol(dataset),
-            "validation": "a tenth of the training documents, stratified, split seed 0",
+            "validation": f"a tenth of the training documents, stratified, split seed 0{rest}",
             "length_boundaries": TASKS[dataset].boundaries,
             "min_frequency": TASKS[dataset].min_frequency,
             "embeddings": "skip-gram word2vec on the training part, fine-tuned",

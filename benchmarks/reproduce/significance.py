@@ -43,7 +43,8 @@ class Judged:
     @property
     def verdict(self) -> str:
         """The word, and how much it stands on."""
-        return self.word + ", by one run" * self.once
+        equal = " (equal)" * (self.paper == 0 and self.word == HELD)
+        return self.word + equal + ", by one run" * self.once
 
     @property
     def span(self) -> str:
@@ -55,6 +56,11 @@ class Judged:
 def points(value: float) -> str:
     """A difference of shares in points, with its sign."""
     return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def printed(value: float) -> str:
+    """A paper's difference in points, with its second decimal if there is one."""
+    return f"{100 * value:+.2f}".removesuffix("0").replace("-", "−")
 
 
 def judged(results: dict[str, Any]) -> Iterator[Judged]:

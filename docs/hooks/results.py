@@ -27,6 +27,7 @@ from benchmarks.reproduce.significance import (
     judged,
     mean,
     points,
+    printed,
 )
 
 MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
@@ -95,7 +96,7 @@ def claims_table(results, about=""):
         if about in claim.words:
             cells = [
                 f"{claim.words} ({claim.better} − {claim.worse})",
-                "–" if claim.paper is None else points(claim.paper),
+                "–" if claim.paper is None else printed(claim.paper),
                 points(claim.difference),
                 claim.span,
                 claim.verdict,
@@ -382,7 +383,8 @@ def state_note(results):
     count = "one run" if fewest == 1 else f"{fewest} runs"
     return told + (
         '!!! warning "Still being measured"\n'
-        f"    Some rows stand on {count} so far; three are planned. Expect the last digit to move."
+        f"    Some rows stand on {count} so far; three are planned. A third run may move these "
+        "means by as much as the column *lowest – highest* is wide."
     )
 
 
@@ -422,7 +424,9 @@ def floors_table(files):
             "–" if v is None else f"**{percent(v)}**" if v == top else percent(v) for v in means
         ]
         measure = MEASURES[f"test_{results['measure']}"][0]
-        lines.append([results["paper"], results["dataset"], measure, *cells, names[2]])
+        lines.append(
+            [results["paper"], results["dataset"].split(",")[0].lower(), measure, *cells, names[2]]
+        )
     near, far = leads.values()
     told = f"On R8 and on IMDB the best other row is at most {100 * max(near):.1f} points ahead of "
     told += "the classifier. On TREC, on SST-5 and on the graded pairs of SICK it is at least "

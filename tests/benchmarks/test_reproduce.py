@@ -531,9 +531,10 @@ def test_every_claim_has_one_line():
         assert (line.here == "–") == untested and (line.said != "–" or untested)
     head, _, *rows = book.counts(command.PAPERS).split("\n\n")[0].splitlines()
     counts = np.array([[int(cell) for cell in row.split("|")[2:-1]] for row in rows])
-    assert head.endswith("| held | level | refuted in size | reversed | not testable here |")
-    assert (counts[:, 0] == counts[:, 1:].sum(axis=1)).all() and counts[-1, 0] == len(lines)
-    assert (counts[-1] == counts[:-1].sum(axis=0)).all() and counts[-1].all()
+    assert head.endswith("| held | level | refuted in size | reversed | untested | claims |")
+    assert (counts[:, -1] == counts[:, :-1].sum(axis=1)).all()
+    assert (counts[-2] == counts[:-2].sum(axis=0)).all() and counts[-2].all()
+    assert counts[-2:, -1].sum() == len(lines)
 
 
 class Claimed(Invented):
