@@ -596,7 +596,7 @@ def test_no_layer_is_faster_than_the_machine(backend):
     costs = measured_costs("speed", backend)
     table = speed.rates_table(costs)
     shares = [float(share) for share in re.findall(r"([\d.]+)\u00a0%", table)]
-    assert len(shares) > 25
+    assert len(shares) > 15
     assert all(0 < share < 110 for share in shares)
     # Counted by hand for a layer: d * d and 2 * d * heads multiplications a word, three times.
     (case,) = speed.find(costs, time=256, dim=512, heads=16, gradient=True)

@@ -293,7 +293,7 @@ def plain(arena):
         f"- **Which pooling to take.** {words.largest(_linked(first))} {words.origin()}"
         f"{published}{time}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
-        f"{words.in_sight()} {words.gated()}\n"
+        f"{words.in_sight()}\n"
         f"- **How sure this is.** {words.summary()}\n"
         f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
         f"{rivals.count(BETTER)} of {len(rivals)} poolings, the mean among them, are surely better "
@@ -326,7 +326,7 @@ def start(arena):
     return (
         f"**Start with {_linked(words.told()['first'])}.** {sure}\n\n"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
-        f"{words.in_sight()} {words.gated()}"
+        f"{words.in_sight()}"
     )
 
 
