@@ -242,8 +242,9 @@
     }
 
     place.replaceChildren(
-      make("div", { class: "explorer-row" }, make("label", { for: field.id }, "A review, in your words"), field, examples),
+      make("div", { class: "explorer-row" }, make("label", { for: field.id }, "A review, in your words"), field),
       make("div", { class: "explorer-columns" }, make("div", { class: "explorer-weights" }, words, verdict, step, lesson), make("div", {}, bars)),
+      examples,
       make("div", { class: "explorer-columns" }, make("div", { class: "explorer-scroll" }, models),
         make("div", {}, about, make("div", { class: "explorer-controls" }, ...Object.values(controls), padding))),
       details,
