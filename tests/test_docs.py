@@ -569,9 +569,13 @@ def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
         },
     }
     (tmp_path / "export_torch.json").write_text(json.dumps(support_file), encoding="utf-8")
+    (tmp_path / "layers.json").write_text('{"layers": {"one": "One"}}', encoding="utf-8")
     page = "a\n\n    <!-- support: torch -->\n\n<!-- support: jax -->\n"
     filled = support.fill(page, tmp_path)
-    assert "\n    | `one` | yes | length fixed |\n    | `two` | **no** (1) | not tried |" in filled
+    assert (
+        "\n    | `One`, `one` | yes | length fixed |\n    | `two` | **no** (1) | not tried |"
+        in filled
+    )
     assert "\n    1. `Bad: no op`" in filled and "2026-11-01, with keras 3." in filled
     assert support.MISSING in filled and "<!--" not in filled
 

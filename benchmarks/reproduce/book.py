@@ -330,7 +330,8 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
         f"intervals are too wide to tell. {paired} of the {judged} have a paired 95 % interval: "
         f"about {paired / 20:.0f} of these intervals miss the true difference. The "
         f"{judged - paired} unpaired intervals miss it more often, because two standard errors are "
-        f"too few for three runs. The {timed} judged times have a range and no interval."
+        f"too few for three runs. The {timed} judged times have a range and no interval. The range "
+        f"is widened by {100 * ROUNDED:.1f} %, because the papers round their times."
     )
 
 

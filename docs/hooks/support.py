@@ -30,8 +30,8 @@ NAMES = {
 }
 
 
-def table(support):
-    """One row a case, one column a format; the refusals in words below."""
+def table(support, layers):
+    """One row a case, with its layer, one column a format; the refusals in words below."""
     formats = support["formats"]
     cases = list(dict.fromkeys(name for verdicts in formats.values() for name in verdicts))
     lines = [
@@ -40,7 +40,7 @@ def table(support):
     ]
     notes = {}
     for name in cases:
-        cells = [f"`{name}`"]
+        cells = [", ".join(f"`{each}`" for each in (layers.get(name), name) if each)]
         for verdicts in formats.values():
             verdict = verdicts.get(name)
             if verdict is None or verdict in SIGNS:
@@ -202,7 +202,8 @@ def fill(markdown, folder):
         path = folder / f"export_{match['backend']}.json"
         content = MISSING
         if path.exists():
-            content = table(json.loads(path.read_text(encoding="utf-8")))
+            layers = read(folder, "layers").get("layers", {})
+            content = table(json.loads(path.read_text(encoding="utf-8")), layers)
         return textwrap.indent(content, match["indent"])
 
     def run_table(match):
