@@ -571,7 +571,8 @@ def in_comparison(layer):
     if not said:
         return ""
     head = "## In the comparison\n\nAccuracy over the sets of [the comparison](../comparison.md), "
-    return head + "with a 95 % interval:\n\n" + "\n".join(said) + "\n\n"
+    head += "with a 95 % interval. The comparison defines [*surely*](../comparison.md#rule).\n\n"
+    return head + "\n".join(said) + "\n\n"
 
 
 def on_page_markdown(markdown, page, config, files):
