@@ -372,6 +372,7 @@ TYPED = {
     "comparison.md": ["95 % interval"],
     "speed.md": ["takes three times as long", "one twelfth of the peer's time"],  # notation
     "papers/lama.md": ["within 0.0016 million"],  # tests/layers holds it
+    "papers/generalized-pooling.md": ["five times as wide"],  # the architecture
     "papers/mpsan.md": ["twice as wide"],  # the architecture
 }
 
