@@ -137,7 +137,8 @@ def normalized(
 ) -> tuple[Float64s, Float64s, Float64s]:
     """Computes normalised comprehensiveness and sufficiency of some texts, and the bounds.
 
-    A bound is the most extreme value of the search and of the orders.
+    The lower bound is the lowest AOPC that the beam search finds or that one of `orders` has. The
+    upper bound is the highest.
     """
     last = removal.sizes[:, None] - 1
     both = [(places, np.where(removal.mask, last - places, places)) for places in orders]
