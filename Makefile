@@ -2,7 +2,7 @@
 # and each installs into it what it needs, at the versions of constraints.txt.
 
 PYTHON  ?= $(shell command -v python3.11 || command -v python3)
-BACKEND ?= jax
+BACKEND ?= $(or $(KERAS_BACKEND),jax)
 ARGS    ?=
 # Processes at a time: whole checks of `make test` (without it, one a core), tests of a single target
 # such as `make test-jax` (without it, all in one).

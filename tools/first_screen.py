@@ -82,7 +82,7 @@ def above():
         leads = {kind: each[row]["interval"] for kind, each in told["kinds"].items()}
         those = words.listed([words.DATA[kind] for kind in leads if (leads[kind] or [0])[0] > 0])
         said.append(f"{f'only on {those}' if those else 'on no kind'} with {words.named(row)}")
-    return f"By kind of data, the interval is above 0 {' and '.join(said)}."
+    return f"Split by kind of data, the interval is above 0 {' and '.join(said)}."
 
 
 def figures(links):
@@ -176,8 +176,8 @@ def picture():
         )
 
     top = 26
-    say(16, top, "A GRU with AttentionPooling, trained on generated reviews. Bars: its attention. "
-        "Numbers: what the answer loses without the word.", "start", 12, "#59636e")  # fmt: skip
+    say(16, top, "A GRU with AttentionPooling, trained on generated reviews. Bars: attention. "
+        "Numbers: effect of the word.", "start", 12, "#59636e")  # fmt: skip
     for stars, share, tokens, weights, effects in explained():
         top += LINE
         widths = [max(34, 8 * len(word) + 8) for word in tokens]

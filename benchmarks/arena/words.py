@@ -13,6 +13,7 @@ PLAIN = "AttentionPooling"
 GATED = f"{PLAIN}, gated"
 PER_HEAD = ("LearnedQueryPooling", "StructuredSelfAttentionPooling", "GeneralizedPooling, scalar")
 PER_HEAD += ("LowRankAttentionPooling", "LowRankAttentionPooling, learned scale")
+WINDOWS = "ConvAttentionPooling"
 # What sentences and tables call the kinds of data.
 DATA = {
     "few words decide": "generated texts",
@@ -117,8 +118,8 @@ def origin() -> str:
         f"{spanned(least)}."
         + f" A lead below {region:g} point counts as none, so there the mean may be as good."
         * bool(level)
-        + f" We generated the texts of the other {sets(others['sets'] - real['sets'])} (one set "
-        "has pairs of texts)."
+        + f" The other {sets(others['sets'] - real['sets'])} are texts that we generated (one set "
+        "has pairs)."
     )
 
 
@@ -136,8 +137,8 @@ def judged() -> str:
     """What a judgement is, and in which the first row is not surely better than the mean."""
     first, count = told()["first"], len(told()["choices"])
     effect, small = told()["rows"][first]["against_mean"], told()["without_small_series"]
-    said = "A judgement repeats the test of a lead with one choice changed, for example without "
-    said += "one set. "
+    said = "A judgement repeats the test of a lead with at most one choice changed, for example "
+    said += "without one set. "
     if effect["word"] != "better":
         return said + f"{named(first)} is not surely better than the mean."
     said += f"{named(first)} is surely better than the mean in {effect['holds']} of {count} "
@@ -177,7 +178,7 @@ def largest(name: str = "") -> str:
 def by_chance() -> str:
     """What to expect of the first row."""
     return (
-        f"With {len(told()['rows'])} poolings, the first is first partly by chance, so expect a "
+        f"The first of {len(told()['rows'])} poolings owes its place partly to chance, so expect a "
         "smaller lead."
     )
 
@@ -190,9 +191,10 @@ def in_sight() -> str:
     layer = named(heads).replace("` (scalar)", "(per_feature=False)`")
     return (
         f"Its lead on the mean is {everywhere(PLAIN)} points{level}. The lead of its gated form is "
-        f"{everywhere(GATED)}. One weight per step has a price: {named(told()['first'])} is "
-        f"{spanned(told()['first_ahead_of'][PLAIN])} points ahead of `{PLAIN}`. With one weight "
-        f"per step *and head*, {layer} has the largest lead on the mean, {everywhere(heads)}."
+        f"{everywhere(GATED)} points. One weight per step has a price: {named(told()['first'])} is "
+        f"{spanned(told()['first_ahead_of'][PLAIN])} points ahead of `{PLAIN}`. Of the "
+        f"layers with one weight per step *and head*, {layer} has the largest lead on the mean, "
+        f"{everywhere(heads)} points, apart from `{WINDOWS}`, which reads windows of steps."
     )
 
 

@@ -326,7 +326,7 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     paired = sum(line.paired for line in found)
     return (
         f"{_markdown(('paper', *words, 'claims'), rows, '--:')}\n\nThe last line counts the claims "
-        f"on times. Of the other {judged} judged claims, {every[LEVEL]} are *level*: their "
+        f"on times. Of the {judged} judged claims above it, {every[LEVEL]} are *level*: their "
         f"intervals are too wide to tell. {paired} of the {judged} have a paired 95 % interval: "
         f"about {paired / 20:.0f} of these intervals miss the true difference. The "
         f"{judged - paired} unpaired intervals miss it more often, because two standard errors are "

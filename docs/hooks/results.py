@@ -383,8 +383,9 @@ def state_note(results):
     count = "one run" if fewest == 1 else f"{fewest} runs"
     return told + (
         '!!! warning "Still being measured"\n'
-        f"    Some rows stand on {count} so far; three are planned. A third run may move these "
-        "means by as much as the column *lowest – highest* is wide."
+        f"    Some rows stand on {count} so far; three are planned. So few runs say little about "
+        "the spread: more runs may move these means further than the column *lowest – highest* "
+        "shows."
     )
 
 
