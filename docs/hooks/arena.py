@@ -79,7 +79,7 @@ def state(arena):
     told = (
         f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here. They took "
         f"{hours:.1f} core-hours. {capped} of them ended at the limit of epochs. {stuck} give "
-        "every text the same class."
+        "every input the same class."
     )
     unlearned = [f"{task} ({encoder})" for task, encoder in arena.whole.keys() - arena.counted]
     if unlearned:
