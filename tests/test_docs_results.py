@@ -271,6 +271,10 @@ def test_the_sentences_about_the_floors_are_true():
         {claim.words: claim.word for claim in results.judged(files[name]) if claim.paper}
         for name in ("lama_imdb_4000", "lama_imdb_4000_adam")
     )
+    for path in RESULTS.glob("sam_*.json"):
+        for claim in results.judged(json.loads(path.read_text())):
+            if claim.paper and claim.word == results.HELD:
+                assert claim.worse == "language model", claim
     words = [adam.get(claim) for claim, word in sgd.items() if word == results.REVERSED]
     assert sorted(words, key=str) == [None, None, results.SMALLER, results.SMALLER]
 

@@ -164,10 +164,10 @@ def overview(folder):
     least, *_, most = sorted(POOLINGS, key=calls.get)
     jax, cpu, gpu = map(ends_of, of_attention)
     facts = [
-        "- **On a CPU the time grows with the number of words.** The exponents of the three "
-        f"poolings by attention lie between {min(pooled):.2f} and {max(pooled):.2f}: 1 is linear, "
-        f"2 is quadratic. The exponents of self-attention lie between {min(exponents[-1]):.2f} and "
-        f"{max(exponents[-1]):.2f}.",
+        "- **On a CPU the time grows with the number of words.** On JAX and PyTorch the exponents "
+        f"of the three poolings by attention lie between {min(pooled):.2f} and "
+        f"{max(pooled):.2f}: 1 is linear, 2 is quadratic. The exponents of self-attention lie "
+        f"between {min(exponents[-1]):.2f} and {max(exponents[-1]):.2f}.",
         "- **On a CPU these poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
         f"- **On a GPU with eager PyTorch the order differs.** `{most}` takes the least time of "
