@@ -43,6 +43,7 @@ OPTIONS = {
 
 DRAWS, MOST_TESTED = 3, 1000
 MEAN = "mean of the states, logistic"
+NETWORK = "minilm + multi_dim"
 
 
 def main() -> None:
@@ -221,7 +222,8 @@ def few_table(runs: dict[str, dict[str, Any]]) -> str:
     lines = [head]
     for record in runs.values():
         draws = [each["rows"] for each in record["draws"]]
-        models, networks = ([list(rows.values())[at][0] for rows in draws] for at in (0, 1))
+        models = [next(iter(rows.values()))[0] for rows in draws]
+        networks = [rows[NETWORK][0] for rows in draws]
         words = [max(rows[row][0] for row in rows if row.startswith("TF-IDF")) for rows in draws]
         signs = [rows[MEAN][1:] for rows in draws]
         shown = ", ".join(f"{100 * a:+.1f} ({100 * b:+.1f} to {100 * c:+.1f})" for a, b, c in signs)
