@@ -598,7 +598,7 @@ def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
     said = words.origin()
     assert said.startswith("On the 3 small series (all series but `digits`) the lead is +30.0 (")
     assert "On the 4 other sets of real data it is +20.1 (" in said
-    assert "the texts of the other 1 set (" in said and "mean may" not in said
+    assert "The other 1 set are texts that we generated (" in said and "mean may" not in said
 
 
 def test_a_linear_classifier_is_no_rival_on_series():
