@@ -76,25 +76,28 @@ def kinds():
 
 
 def above():
-    """By kind of data, where the interval of either is above 0."""
+    """By kind of data, where the lead of either counts."""
     told, said = words.told(), []
     for row in (told["first"], words.PLAIN):
-        leads = {kind: each[row]["interval"] for kind, each in told["kinds"].items()}
-        those = words.listed([words.DATA[kind] for kind in leads if (leads[kind] or [0])[0] > 0])
-        said.append(f"{f'only on {those}' if those else 'on no kind'} with {words.named(row)}")
-    return f"Split by kind of data, the interval is above 0 {' and '.join(said)}."
+        leads = {kind: each[row] for kind, each in told["kinds"].items()}
+        those = words.listed([words.DATA[kind] for kind in leads if words.counts(leads[kind])])
+        where = f"only on {those}" if those else "on no kind"
+        said.append(f"the lead of {words.named(row)} counts {where}")
+    return f"By kind of data, {', and '.join(said)}."
 
 
 def figures(links):
     """The table and the verdict; `links` has where the figures stand."""
+    told = words.told()
     return (
-        f"The {links['arena']} trains all poolings behind the same encoders. Self-attention with a "
-        "mean behind it counts as a pooling, too. The table shows how many points of accuracy two "
-        "poolings are ahead of the mean, with the 95 % interval over the sets of data (none for "
-        "fewer than three). One set, `digits`, counts as bags, series and patches. "
-        f"{above()}\n\n{kinds()}\n\n"
-        f"- **Start with** {words.named(words.told()['first'])}. It has the largest lead on the "
-        f"mean. {words.by_chance()} {words.origin()}\n"
+        f"The {links['arena']} trains {len(told['rows'])} poolings behind the same encoders. "
+        "Variants of a layer count as poolings, and so does self-attention with a mean behind it. "
+        "The table shows the leads of two poolings on the mean, in points of accuracy. A row with "
+        "three or more sets of data has a 95 % interval over the sets. One set, `digits`, has "
+        "bags, series and patches, so it is in three rows. A lead *counts* if its whole interval "
+        f"is above {100 * told['practical']:g} point. {above()}\n\n{kinds()}\n\n"
+        f"- **Start with** {words.named(told['first'])}. It has the largest lead on the mean. "
+        f"{words.by_chance()} {words.origin()}\n"
         f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
         f"{words.in_sight()} {links['which']}\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
@@ -112,23 +115,25 @@ def more():
     return (
         f"- **How sure is the lead?** {words.judged()} The comparison [defines "
         "*surely*](docs/comparison.md#rule).\n"
-        f"- **Padding** changes the result in {ours} of {of_ours} cases with our layers, even if "
-        f"the padding holds NaN. With layers of Keras and others padding changes the result in "
-        f"{padded} of {of_peers} cases, and in {nan} if the padding holds NaN. A case is a layer "
-        f"on a backend; {of_ours // len(BACKENDS)} of our layers were tried "
+        f"- **Padding.** We tried {of_ours // len(BACKENDS)} of our layers on {len(BACKENDS)} "
+        f"backends. Padding changes the result in {ours} of these {of_ours} cases, even if the "
+        "padding holds NaN. With layers of Keras and of other packages padding changes the result "
+        f"in {padded} of {of_peers} cases, and in {nan} cases if the padding holds NaN "
         "([behaviour](docs/behaviour.md)).\n"
-        f"- **Speed.** Under PyTorch on a CPU `{QUERY}` is {on_cpu} as fast as "
-        "`MultiHeadAttention` with a learned query. We timed the layer alone, not compiled, "
-        f"forward and backward ({sizes}). On an H100 GPU it is {on_gpu} as fast; "
-        f"the forward pass alone is {forward} as fast "
-        "([CPU](benchmarks/results/speed/targets_torch_cpu.json), "
-        "[GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json)).\n"
+        f"- **Speed.** We timed `{QUERY}` beside `MultiHeadAttention` with a learned query, under "
+        f"PyTorch: the layer alone, not compiled, forward and backward ({sizes}). On a CPU our "
+        f"layer is {on_cpu}. On an H100 GPU our layer is {on_gpu}, and its forward pass alone is "
+        f"{forward}. The files of the [CPU](benchmarks/results/speed/targets_torch_cpu.json) and "
+        "the [GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json) have all "
+        "figures.\n"
     )
 
 
 def spread(ratio):
-    """A ratio of times with its range."""
-    return "{:.1f} times (range {:.1f} to {:.1f})".format(*ratio)
+    """Whether a ratio of times means faster, with the ratio and its range."""
+    _, low, high = ratio
+    word = "faster" if low > 1 else "slower" if high < 1 else "neither faster nor slower"
+    return "{} ({:.1f} times as fast, range {:.1f} to {:.1f})".format(word, *ratio)
 
 
 IN_README = {

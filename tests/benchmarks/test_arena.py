@@ -597,7 +597,7 @@ def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
     assert found == {verdict.SMALL_SERIES: 3, verdict.REST: 5, verdict.REAL_REST: 4}
     said = words.origin()
     assert said.startswith("On the 3 small series (all series but `digits`) the lead is +30.0 (")
-    assert "On the 4 other sets of real data it is +20.1 (" in said
+    assert "On the 4 other sets of real data the lead is +20.1 (" in said
     assert "The other 1 set are texts that we generated (" in said and "mean may" not in said
 
 
