@@ -58,15 +58,14 @@ def words_of(case):
 
 
 def targets_table(data):
-    """The pairs of the papers' sizes: how many times as long the one takes, and what we ask."""
-    head = ("what takes", "how many times as long as", "measured")
+    """The pairs of the papers' sizes: the ratio of their times, and what we ask."""
+    head = ("first form", "second form", "first / second")
     # The targets are those of a CPU.
     judged = data["device"] == "cpu"
     head += ("target", "") if judged else ()
     lines, said = [], Counter()
     for case in sorted(data["cases"], key=lambda case: case["title"]):
-        title = case["title"] + " (how many times as much)" * ("memory" in case["title"])
-        lines.append((f'<b class="setting">{title}</b>', *[""] * (len(head) - 1)))
+        lines.append((f'<b class="setting">{case["title"]}</b>', *[""] * (len(head) - 1)))
         for row in case["rows"]:
             target, ratio = row["target"], row["ratio"]
             verdict = ""
@@ -110,7 +109,10 @@ def layers_table(data):
         cells.append(share([base / case["costs"][layer][0]]))
         cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
         lines.append(cells)
-    return f"{words_of(case)}.\n\n" + table(head, lines)
+    packages = " and ".join(
+        f"{name} {data['versions'][name]}" for name in ("keras", data["backend"])
+    )
+    return f"{words_of(case)}; {packages}.\n\n" + table(head, lines)
 
 
 # The first table of the page: its columns, with their files, and its rows.
@@ -148,8 +150,8 @@ def overview(folder):
         for name, title in SHOWN.items()
     ]
     slow = [
-        f'In the column "{machine}" Keras\'s mean takes {own:.2g} times as long as '
-        "`MaskedAveragePooling1D`. So compare the poolings with self-attention there."
+        f'In the column "{machine}" Keras\'s mean is slow: it takes {own:.2g} times as long as our '
+        "`MaskedAveragePooling1D`. So compare the poolings of this column with self-attention."
         for machine, case in settings.items()
         if (own := case["costs"][AVERAGE][0] / case["costs"]["MaskedAveragePooling1D"][0]) > 2
     ]
@@ -157,27 +159,36 @@ def overview(folder):
         [case["ratios"][name][ATTENTION] for name in POOLINGS] for case in settings.values()
     ]
     # On a GPU a step that waits for its calls takes as long whatever the length of its texts.
-    cpus = [d for machine, d in files.items() if "GPU" not in machine]
-    exponents = [[exponent(series(d), name) for d in cpus] for name in SHOWN]
+    cpus = [
+        series(json.loads((folder / f"speed_{backend}_cpu.json").read_text(encoding="utf-8")))
+        for backend in ("jax", "tensorflow", "torch")
+    ]
+    exponents = [[exponent(cases, name) for cases in cpus] for name in SHOWN]
     pooled = [e for each in exponents[1:-1] for e in each]
+    # The same calls on the same texts: only the products, whatever the backend.
+    multiplied = exponent(cpus[0], ATTENTION, "products")
+    batches = [case["batch"] for case in settings.values()]
     calls = {case["layer"]: case["training"] for case in launches["cases"]}
     least, *_, most = sorted(POOLINGS, key=calls.get)
     jax, cpu, gpu = map(ends_of, of_attention)
     facts = [
-        "- **On a CPU the time grows with the number of words.** On JAX and PyTorch the exponents "
-        f"of the three poolings by attention lie between {min(pooled):.2f} and "
-        f"{max(pooled):.2f}: 1 is linear, 2 is quadratic. The exponents of self-attention lie "
-        f"between {min(exponents[-1]):.2f} and {max(exponents[-1]):.2f}.",
+        "- **On a CPU the time of a pooling grows with the number of words.** On the three "
+        f"backends the exponents of the three poolings by attention lie between {min(pooled):.2f} "
+        f"and {max(pooled):.2f}: 1 is linear, 2 is quadratic. The exponents of self-attention lie "
+        f"between {min(exponents[-1]):.2f} and {max(exponents[-1]):.2f}. Its multiplications alone "
+        f"give {multiplied:.2f}: some of them grow with the pairs of words, and the others with "
+        "the words.",
         "- **On a CPU these poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
         f"- **On a GPU with eager PyTorch the order differs.** `{most}` takes the least time of "
         f"the three on a CPU and the most on the GPU. A training step of this layer is "
         f"{calls[most]} calls, and a step of `{least}` is {calls[least]}. Fewer calls help, but "
-        f"they do not explain every order. On the GPU the three poolings take {gpu} of the "
-        "time of self-attention.",
+        f"the number of calls does not explain every order. On the GPU the three poolings take "
+        f"{gpu} of the time of self-attention.",
     ]
     shown = table(["a training step", *MACHINES], lines)
-    return "\n\n".join([shown, *slow, "\n".join(facts)])
+    texts = f"A batch has {batches[0]} texts on a CPU, and {batches[-1]} texts on the GPU."
+    return "\n\n".join([texts, shown, *slow, "\n".join(facts)])
 
 
 def ends_of(ratios):
@@ -233,24 +244,49 @@ def growth_table(data):
     cases = series(data)
     if len(cases) < 3:
         return MISSING
-    words = [case["time"] for case in cases]
-    head = ["layer", *[f"{time:,}" for time in words], "exponent"]
+    head = ["layer", *[f"{case['batch']:,} × {case['time']:,}" for case in cases], "exponent"]
     lines = []
-    for name in [*cases[0]["ratios"], *(ATTENTION, ENCODER)]:
-        costs = [cost_of_a_word(case, name) for case in cases]
-        known = [(t, c * t) for t, c in zip(words, costs, strict=True) if c is not None]
-        first = known[0][1]
-        cells = [
-            "–" if c is None else short(c * t / first) for t, c in zip(words, costs, strict=True)
+    for name in [*cases[0]["ratios"], ATTENTION, ENCODER]:
+        costs = costs_of_a_text(cases, name)
+        first = costs[cases[0]["time"]]
+        cells = [short(costs[c["time"]] / first) if c["time"] in costs else "–" for c in cases]
+        ends = f"{exponent(cases, name):.2f}" if len(costs) > 2 else "–"
+        lines.append([row_name(name, data), *cells, ends])
+    return "\n\n".join([table(head, lines), *raised(cases)])
+
+
+def raised(cases):
+    """A sentence on each column in which all layers take longer than beside it."""
+    for before, case, after in zip(cases, cases[1:], cases[2:], strict=False):
+        factors = [
+            middle / math.sqrt(low * high)
+            for name in case["ratios"]
+            if None
+            not in (figures := [cost_of_a_word(each, name) for each in (before, case, after)])
+            for low, middle, high in [figures]
         ]
-        lines.append([name, *cells, f"{exponent(cases, name):.2f}" if len(known) > 2 else "–"])
-    return table(head, lines)
+        if min(factors) > 1.1:
+            yield (
+                f"In the column of {case['time']:,} words every layer takes {min(factors):.1f} to "
+                f"{max(factors):.1f} times as long per word as the geometric mean of the columns "
+                "beside it. Layers of all kinds share this factor, so its cause is probably the "
+                "measurement of this column, which was made once. A row that ends in this column "
+                "has an exponent that is too large."
+            )
 
 
-def exponent(cases, name):
+def costs_of_a_text(cases, name, kind="costs"):
+    """Time or multiplications of one text by its length, without the lengths left out."""
+    return {
+        case["time"]: (cost[0] if kind == "costs" else cost) / case["batch"]
+        for case in cases
+        if (cost := case[kind].get(name)) is not None and name in case["costs"]
+    }
+
+
+def exponent(cases, name, kind="costs"):
     """Of the growth from 256 words on, where no layer is ruled by the costs of a call."""
-    costs = [(case["time"], cost_of_a_word(case, name)) for case in cases]
-    known = [(time, cost * time) for time, cost in costs if cost is not None]
+    known = list(costs_of_a_text(cases, name, kind).items())
     (t1, c1), (t2, c2) = known[1], known[-1]
     return math.log(c2 / c1) / math.log(t2 / t1)
 
@@ -288,7 +324,7 @@ def rates_table(data):
             if multiplied
             else ("–", percent(moved / seconds / rates["copied"]))
         )
-        lines.append([name, products, copies])
+        lines.append([row_name(name, data), products, copies])
     return f"{words}\n\n{table(head, lines)}"
 
 
@@ -372,6 +408,10 @@ def compiled_table(data):
         found = [gain.get(name) for gain in gains.values()]
         figures = ("–" if each is None else f"{each:.2g}\u00a0×" for each in found)
         lines.append([row_name(name, data), *figures])
+    # Of the rows above, those that gain and those that lose more than the noise.
+    for title, holds in (("gain", lambda g: g > 1.05), ("lose", lambda g: g < 0.95)):
+        counts = (f"{sum(map(holds, g.values()))} of {len(g)}" for g in gains.values())
+        lines.append([f"*rows that {title} more than 5\u00a0%*", *counts])
     return table(("layer", *gains), lines) if gains else MISSING
 
 
