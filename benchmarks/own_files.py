@@ -24,15 +24,20 @@ from keras_attnpool.workbench import cli
 from keras_attnpool.workbench.datasets import cache_folder
 
 RESULTS = Path(__file__).parent / "results" / "command_line" / "own_files.json"
-# Of every set: its name, the file to train on, and the one to test on if there is one.
+# Of every set: its name, the file to train on, the one to test on if there is one, its texts.
 SETS = {
-    "trec": ("TREC", "TREC/train", "TREC/test"),
-    "sst2": ("SST-2", "SST/train.binary", "SST/test.binary"),
-    "sst5": ("SST-5", "SST/train", "SST/test"),
-    "subj": ("SUBJ", "SUBJ/all", None),
-    "humor": ("HaHackathon, humor", "HaHackathon/humor.train", "HaHackathon/humor.test"),
-    "r8": ("R8", "R8/train", "R8/test"),
-    "imdb": ("IMDB, a part", "IMDB/train", "IMDB/test"),
+    "trec": ("TREC", "TREC/train", "TREC/test", "questions"),
+    "sst2": ("SST-2", "SST/train.binary", "SST/test.binary", "sentences of film reviews"),
+    "sst5": ("SST-5", "SST/train", "SST/test", "sentences of film reviews, 5 grades"),
+    "subj": ("SUBJ", "SUBJ/all", None, "sentences, opinion or plot"),
+    "humor": (
+        "HaHackathon, humor",
+        "HaHackathon/humor.train",
+        "HaHackathon/humor.test",
+        "short texts, funny or not",
+    ),
+    "r8": ("R8", "R8/train", "R8/test", "newswire stories"),
+    "imdb": ("IMDB, a part", "IMDB/train", "IMDB/test", "whole film reviews"),
 }
 OPTIONS = {
     "": "",
@@ -44,6 +49,15 @@ OPTIONS = {
 DRAWS, MOST_TESTED = 3, 1000
 MEAN = "mean of the states, logistic"
 NETWORK, WITH_MEAN = "minilm + multi_dim", "minilm + mean"
+# The simpler models of the tables: how a column names them, and their rows. Of several rows the
+# most accurate one is shown.
+TF_IDF = ("TF-IDF of words", "TF-IDF of characters", "TF-IDF of both")
+SIMPLER = {
+    "its network alone": (NETWORK,),
+    "network with the mean": (WITH_MEAN,),
+    "regression": (MEAN,),
+    "TF-IDF": TF_IDF,
+}
 
 
 def main() -> None:
@@ -56,7 +70,7 @@ def main() -> None:
     text = "where features of language models are kept; a run that finds its own there takes fewer "
     text += "seconds (default: each run computes them anew)"
     parser.add_argument("--features", type=Path, help=text)
-    parser.add_argument("--table", action="store_true", help="print the rows of the guide's tables")
+    parser.add_argument("--table", action="store_true", help="print what the page shows of them")
     arguments = parser.parse_args()
     for name in [] if arguments.table else arguments.names:
         kind, make = ("few", few) if "@" in name else ("runs", run)
@@ -73,7 +87,7 @@ def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
     """What `train` gives, with the seconds and the megabytes that it takes."""
     which, _, options = name.partition("-")
     base = max((each for each in SETS if which.startswith(each)), key=len)
-    title, train, test = SETS[base]
+    title, train, test, _ = SETS[base]
     most = which.removeprefix(base)
     typed = OPTIONS[options].split()
     with tempfile.TemporaryDirectory() as temporary:
@@ -114,7 +128,7 @@ def few(name: str, out: Path, features: Path | None) -> dict[str, Any]:
     no part in the model, are left out.
     """
     base, _, texts = name.partition("@")
-    title, train, test = SETS[base]
+    title, train, test, _ = SETS[base]
     lines, draws = _lines(cache_folder() / f"{train}.tsv.gz"), []
     tested = _lines(cache_folder() / f"{test}.tsv.gz") if test else lines
     tested = Random(0).sample(tested, min(MOST_TESTED, len(tested)))
@@ -149,13 +163,10 @@ def _written(lines: list[str], file: Path) -> Path:
 
 
 def tables(kept: dict[str, Any]) -> list[str]:
-    """The tables of the page."""
-    tried = [("tried", "texts", "accuracy without it", "with it")]
-    for each in kept["tried"]:
-        told = [f"{each[column]:.3f}" for column in ("without", "with")]
-        tried.append((each["tried"], each["texts"], *told))
+    """What the page shows of the runs: the answer and the tables."""
     runs = kept["runs"]
-    return [defaults(runs), with_options(runs), few_table(kept["few"]), _lined(tried)]
+    shown = (answer, defaults, with_options, sizes)
+    return [*(each(runs) for each in shown), few_table(kept["few"]), tried(kept["tried"])]
 
 
 def _lined(rows: list[tuple[str, ...]]) -> str:
@@ -163,32 +174,83 @@ def _lined(rows: list[tuple[str, ...]]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *others))
 
 
+def beside(rows: dict[str, Any], names: tuple[str, ...]) -> tuple[float, str]:
+    """The accuracy of the most accurate of some rows, and how it stands beside the first row."""
+    accuracy, *difference = max(
+        [each["accuracy"], *each.get("difference", ())] for each in map(rows.__getitem__, names)
+    )
+    if not difference:  # the row is the model itself
+        return accuracy, "the same"
+    _, low, high = difference
+    return accuracy, "ahead" if low > 0 else "behind" if high < 0 else "level"
+
+
+def answer(runs: dict[str, dict[str, Any]]) -> str:
+    """How often the default is ahead of the simpler models."""
+    words = {
+        name: {each: beside(runs[name]["results"], rows)[1] for each, rows in SIMPLER.items()}
+        for name in _without_options(runs)
+    }
+    whole = {SETS[name][0]: each for name, each in words.items() if name in SETS}
+    best = [name for name, each in whole.items() if {*each.values()} == {"behind"}]
+    level = [sum(each[model] == "level" for each in whole.values()) for model in SIMPLER]
+    ahead = sum("ahead" in each.values() for each in words.values())
+    parts, count = len(words) - len(whole), len(whole)
+    first = f"In {ahead} rows a simpler model is" if ahead else "No simpler model is"
+    return "\n".join(
+        [
+            f"- {first} ahead of the default, on any of the {count} sets or of {parts} smaller "
+            "parts of them.",
+            f"- On {len(best)} of the {count} sets ({' and '.join(best)}) all simpler models are "
+            "behind the default.",
+            f"- On the other {count - len(best)} sets at least one simpler model is level with the "
+            "default. But no simpler model is level",
+            f"  everywhere: each one is behind on at least {count - max(level)} of the {count} "
+            "sets.",
+        ]
+    )
+
+
+def _without_options(runs: dict[str, dict[str, Any]]) -> list[str]:
+    """The runs without options: whole sets first, both in the order of `SETS`."""
+    return sorted((name for name in runs if runs[name]["options"] == "none"), key=_order)
+
+
 def defaults(runs: dict[str, dict[str, Any]]) -> str:
-    """A row per run without options: whole sets first, both in the order of `SETS`."""
-    head = ("texts", "default", "its network alone", "with the mean", MEAN, "TF-IDF, the best")
-    lines = [(*head, "beside the default (95 %)", "MB")]
-    found = [name for name in runs if runs[name]["options"] == "none"]
-    for name in sorted(found, key=_order):
-        words = _words(results := runs[name]["results"])
-        shown = (next(iter(results)), NETWORK, WITH_MEAN, MEAN, words)
-        told = [results[row]["accuracy"] for row in shown]
-        # The model holds parts that need no network, so a row without one is beside all of it.
-        best = max(shown[2:], key=lambda row: results[row]["accuracy"])
-        middle, low, high = (100 * each for each in results[best]["difference"])
-        beside = f"{middle:+.1f} ({low:+.1f} to {high:+.1f})"
-        cells = [f"{each:.3f}" for each in told]
-        lines.append((runs[name]["data"], *cells, beside, str(runs[name]["memory_mb"])))
+    """A row per run without options."""
+    lines = [("texts", "default", *SIMPLER)]
+    for name in _without_options(runs):
+        results, title = runs[name]["results"], runs[name]["data"]
+        told = ["{:.3f}, {}".format(*beside(results, rows)) for rows in SIMPLER.values()]
+        kind = f" ({SETS[name][3]})" if name in SETS else ""
+        lines.append((title + kind, f"**{_first(runs[name]):.3f}**", *told))
     return _lined(lines)
 
 
 def with_options(runs: dict[str, dict[str, Any]]) -> str:
     """A row per set that was read with options too; a dash for what was not run."""
-    lines = [("texts", *(f"`{OPTIONS[each]}`" for each in ("gru", "minilm")), "the default")]
-    found = {name.partition("-")[0] for name in runs if "-" in name}
-    for name in sorted(found, key=_order):
-        three = [runs.get(f"{name}{each}") for each in ("-gru", "-minilm", "")]
-        told = [f"{_first(run):.3f}" if run else "-" for run in three]
-        lines.append((runs[name]["data"], *told))
+    head = ("default", "`generalized_scalar` behind MiniLM", "`gru`", "TF-IDF, beside `gru`")
+    lines = [("texts", *head)]
+    for name in sorted({name.partition("-")[0] for name in runs if "-" in name}, key=_order):
+        told = [
+            f"{_first(runs[each]):.3f}" if each in runs else "-"
+            for each in (name, f"{name}-minilm", f"{name}-gru")
+        ]
+        results = runs.get(f"{name}-gru", {"results": {}})["results"]
+        found = tuple(row for row in results if row.startswith("TF-IDF"))
+        words = "{:.3f}, {}".format(*beside(results, found)) if found else "-"
+        lines.append((runs[name]["data"], *told, words))
+    return _lined(lines)
+
+
+def sizes(runs: dict[str, dict[str, Any]]) -> str:
+    """The sizes of the sets and the memory that a run without options takes."""
+    parts = ("train", "validation", "test")
+    lines = [("texts", "training", *parts[1:], "peak memory, MB")]
+    for name in _without_options(runs):
+        each = runs[name]
+        told = [f"{number:,}" for number in (*map(each["sizes"].get, parts), each["memory_mb"])]
+        lines.append((each["data"], *told))
     return _lined(lines)
 
 
@@ -197,40 +259,40 @@ def _first(run: dict[str, Any]) -> float:
     return float(next(iter(run["results"].values()))["accuracy"])
 
 
-def _words(results: dict[str, Any]) -> str:
-    """The best of the linear rows on words or characters."""
-    rows = [row for row in results if row.startswith("TF-IDF")]
-    return max(rows, key=lambda row: results[row]["accuracy"])
-
-
 def _order(name: str) -> tuple[bool, int]:
     base = max((each for each in SETS if name.startswith(each)), key=len)
     return name != base, list(SETS).index(base)
 
 
 def few_table(runs: dict[str, dict[str, Any]]) -> str:
-    """The guide's table of few texts a class: means over the draws, and the least and the most."""
-    head = (
-        "texts",
-        "a class",
-        "default",
-        "its network alone",
-        MEAN,
-        "TF-IDF, the best",
-        "beside the default, each draw",
-    )
-    lines = [head]
+    """A row per number of texts: means over the draws, and in how many draws which word holds."""
+    columns = {name: rows for name, rows in SIMPLER.items() if rows != (WITH_MEAN,)}
+    lines = [("texts", "of each class", "default", *columns)]
     for record in runs.values():
-        draws = [each["rows"] for each in record["draws"]]
-        models = [next(iter(rows.values()))[0] for rows in draws]
-        networks = [rows[NETWORK][0] for rows in draws]
-        words = [max(rows[row][0] for row in rows if row.startswith("TF-IDF")) for rows in draws]
-        signs = [rows[MEAN][1:] for rows in draws]
-        shown = ", ".join(f"{100 * a:+.1f} ({100 * b:+.1f} to {100 * c:+.1f})" for a, b, c in signs)
-        four = (models, networks, [rows[MEAN][0] for rows in draws], words)
-        told = [f"{sum(x) / len(x):.3f} ({min(x):.3f} to {max(x):.3f})" for x in four]
-        lines.append((record["data"], str(record["texts"]), *told, shown))
+        draws = [
+            {row: {"accuracy": first, "difference": more} for row, (first, *more) in each.items()}
+            for each in (draw["rows"] for draw in record["draws"])
+        ]
+        models = [next(iter(rows.values()))["accuracy"] for rows in draws]
+        mean = f"**{sum(models) / len(models):.3f}** ({min(models):.3f} to {max(models):.3f})"
+        cells = [record["data"], str(record["texts"]), mean]
+        for rows in columns.values():
+            found = [beside(draw, rows) for draw in draws]
+            words = [word for _, word in found]
+            told = [f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words))]
+            cells.append(f"{sum(x for x, _ in found) / len(found):.3f} ({', '.join(told)})")
+        lines.append(tuple(cells))
     return _lined(lines)
+
+
+def tried(trials: list[dict[str, Any]]) -> str:
+    """A row per change that was tried."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for each in trials:
+        told = f"{each['texts']}: {each['without']:.3f}, {each['with']:.3f}"
+        found.setdefault((each["tried"], each["by"]), []).append(told)
+    head = ("change", "tried on", "accuracy without the change, with it")
+    return _lined([head, *((*key, "; ".join(told)) for key, told in found.items())])
 
 
 if __name__ == "__main__":
