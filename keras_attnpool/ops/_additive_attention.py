@@ -37,22 +37,22 @@ def additive_attention(
             dim)` for one score per feature.
         target: The query's part of the scores, in the shape of `source`.
         values: Float tensor `(batch, time, dim)`, finite at padded steps.
-        score: Element-wise function of the sums, such as an activation or a bias.
+        score: Element-wise function from the sums of source and target to scores, such as an
+            activation.
         mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
         allowed: Boolean tensor `(time, time)`, query by key. True means that the query may attend
             to the key. `None` allows all pairs.
         penalty: Finite float tensor `(time, time)`, query by key, that is subtracted from the
             scores.
         return_attention_scores: Whether to return the weights.
-        bounded: Whether all scores lie in [-10, 10]. Without a penalty, the softmax then needs no
-            shift by the maximum. Without the shift the softmax is faster if there is one score per
-            feature.
-        zero_padding: Whether the output at padded steps is 0 even without returned weights.
-            Otherwise it is any finite number.
+        bounded: Whether all scores lie in [-10, 10]. If they do and there is no penalty, the
+            softmax subtracts no maximum. With one score per feature, this saves time.
+        zero_padding: Whether the output at padded steps is 0 even if no weights are returned. If
+            this is False and no weights are returned, the output there is any finite number.
 
     Returns:
         Two tensors, at least float32. The output `(batch, time, dim)` is exactly 0 at padded steps
-        and at steps that may attend to no step. The weights are `None` or have the shape of the
+        and at steps for which no step is allowed. The weights are `None` or have the shape of the
         scores, query by key.
     """
     every_query = return_attention_scores or zero_padding or allowed is None
@@ -87,10 +87,10 @@ def banded_attention(
     mask: Tensor | None = None,
     return_attention_scores: bool = False,
 ) -> tuple[Tensor, Tensor | None]:
-    """Does `additive_attention` to steps at a few fixed offsets.
+    """Computes `additive_attention` if each step may only attend to steps at a few fixed offsets.
 
-    Time and memory grow with `time * len(offsets)`. Returned weights are as large as in
-    `additive_attention`.
+    Time and memory grow with `time * len(offsets)`. If the weights are returned, they have all
+    pairs of steps, as in `additive_attention`.
 
     `offsets` are the allowed values of `key - query`, all different. `penalties` has one finite
     number per offset. These numbers are subtracted from the scores.

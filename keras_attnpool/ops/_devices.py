@@ -29,7 +29,7 @@ def on_cpu(x: Any = None) -> bool:
 
 
 def eager_on_torch_cpu(x: Tensor) -> bool:
-    """Whether PyTorch computes with this tensor on a CPU without compilation."""
+    """Whether this is an eager computation of PyTorch with a tensor on a CPU."""
     if keras.backend.backend() != "torch":
         return False
     return on_cpu(x) and not sys.modules["torch"].compiler.is_compiling()
@@ -42,8 +42,9 @@ TOGETHER = 2**28
 def heads_together(x: Tensor, num_heads: int, numbers: int) -> bool:
     """Returns whether a layer computes its heads together, not one after the other.
 
-    On an accelerator, kernel launches take most time, and all heads together need as many launches
-    as one head. A CPU is faster head by head, because the numbers of one head fit into the cache.
+    On an accelerator, kernel launches take most of the time, and all heads together need as many
+    launches as one head. A CPU is faster if it computes one head after the other, because the
+    numbers of one head fit into the cache.
 
     Args:
         x: The inputs `(batch, time, dim)`.
@@ -67,8 +68,8 @@ FEW_PAIRS = 2**22
 def pairs_together(x: Tensor, scores: int) -> bool:
     """Returns whether an attention to near steps computes all pairs of steps.
 
-    The result is True for short texts on an accelerator, where near pairs need twice as many kernel
-    launches.
+    The result is True for short texts on an accelerator. Computing only the near pairs would need
+    twice as many kernel launches.
 
     Args:
         x: The inputs `(batch, time, dim)`.
@@ -87,14 +88,13 @@ MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 
 
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
-    """Returns `make()`, a small tensor that depends only on its name and the dtype of `x`.
+    """Returns the small tensor `make()`, which depends only on `name` and the dtype of `x`.
 
-    On PyTorch the tensor is cached. So an accelerator does not create the tensor, or wait for its
-    copy, in every call.
+    On PyTorch the tensor is cached. So it is created, or copied to an accelerator, only once.
 
     Args:
         name: Hashable name of the constant.
-        x: A tensor that the constant is used with.
+        x: A tensor on the device of the constant.
         make: Function that makes the constant.
 
     Returns:
@@ -144,11 +144,11 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 
 
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
-    """Returns `x` times a kernel, plus a bias, if any, in the dtype of `x`.
+    """Returns `x` times a kernel, plus a bias if there is one, in the dtype of `x`.
 
-    PyTorch has one operation for both steps, and Keras uses two operations. On a CPU, TensorFlow
-    writes the product of `(n, 1, t, d)` and a matrix beyond its memory. So TensorFlow gets rows `(n
-    * t, d)`.
+    PyTorch has one operation for product and sum, where Keras uses two. On a CPU, TensorFlow has a
+    fault: the product of `(n, 1, t, d)` and a matrix writes outside its own memory. So inputs with
+    more than three axes become rows `(n * t, d)` first.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)
@@ -163,7 +163,7 @@ def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
 
 
 def need_gradients(owner: str) -> None:
-    """Raises an error for a backend without gradients: NumPy and OpenVINO can only predict.
+    """Raises an error for NumPy and OpenVINO, which can only predict and have no gradients.
 
     Args:
         owner: The function that needs gradients, for the message.
@@ -193,16 +193,16 @@ def torch_traces() -> bool:
 
 
 def exp(x: Tensor) -> Tensor:
-    """Computes `exp`; on a CPU, PyTorch's `exp` takes ten times as long if its result is 0."""
+    """Computes `exp`, fast also on a CPU with PyTorch, whose `exp` is slow for results of 0."""
     if not eager_on_torch_cpu(x):
         return keras.ops.exp(x)
     return (x * math.log2(math.e)).exp2_()
 
 
 def threshold(x: Tensor, least: float, value: float) -> Tensor:
-    """Keeps `x` where it is above `least`, and puts `value` elsewhere (`keras.ops.threshold`).
+    """Replaces the entries of `x` that are not above `least` by `value` (`keras.ops.threshold`).
 
-    PyTorch cannot convert this operation to ONNX, so a trace gets two other operations.
+    PyTorch cannot convert this operation to ONNX, so a trace gets a comparison and `where`.
     """
     if torch_traces():
         return keras.ops.where(x > least, x, value)
@@ -247,7 +247,7 @@ def _in_host_memory(x: Any) -> bool:
 
 
 def can_recompute() -> bool:
-    """Whether the backward pass can recompute values that the forward pass does not store.
+    """Whether the backward pass can recompute values that the forward pass did not store.
 
     PyTorch cannot recompute inside `torch.func`, which refuses custom gradients. The compiler of
     PyTorch cannot recompute a Keras layer. NumPy and OpenVINO have no backward pass.
@@ -277,9 +277,9 @@ def _torch_identity() -> Any:
 
 
 def masks_are_cheap() -> bool:
-    """Whether a recurrence with a mask is faster than a recurrence over moved steps.
+    """Whether a recurrence is faster with a mask than with the kept steps moved to the front.
 
-    The result is True on CPUs with JAX or TensorFlow. Elsewhere there are fast kernels, which do
-    not support masks.
+    The result is True on CPUs with JAX or TensorFlow. Elsewhere fast kernels exist, but they do not
+    support masks.
     """
     return keras.backend.backend() != "torch" and on_cpu()

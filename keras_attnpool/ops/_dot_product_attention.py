@@ -39,7 +39,7 @@ def dot_product_weights(
 ) -> Tensor:
     """Computes the weights `softmax over keys of (query . key / scale)`.
 
-    The weights are computed in float32 at least, because products of half-precision features may
+    The weights are computed in float32 or float64, because products of half-precision features may
     overflow.
 
     Args:
@@ -48,8 +48,8 @@ def dot_product_weights(
         scale: Divisor of the products, above 0.
         mask: Boolean tensor that broadcasts to `(batch, heads, queries, keys)`, or `None`. True
             means that the query may attend to the key.
-        exact: Whether a query without a key has weights of 0. Otherwise all weights of such a query
-            are equal.
+        exact: Whether a query that may attend to no key has weights of 0. If False, all weights of
+            such a query are equal.
 
     Returns:
         Weights `(batch, heads, queries, keys)`, at least float32.

@@ -13,14 +13,12 @@ from keras_attnpool.types import Tensor
 
 
 class BothDirections:
-    """Reads masked rows forward and backward, by the backend's fast kernels if there are any.
+    """Reads masked rows forward and backward, with the backend's fast kernels if it has some.
 
     These kernels do not support masks, so the kept steps of each row are moved to its front. The
-    backward direction reverses only the kept steps. So neither the padding nor its side changes the
-    result at kept steps.
-
-    CPUs with JAX or TensorFlow have no such kernel, and a mask is faster than moving the steps.
-    Padded steps then do not change the states.
+    backward direction reverses only the kept steps. So padding on either side does not change the
+    result at kept steps. CPUs with JAX or TensorFlow have no such kernel. There a mask is faster
+    than moving the steps, and padded steps do not change the states.
 
     Args:
         mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
@@ -46,7 +44,7 @@ class BothDirections:
         return take_steps(inputs, self._front) if self._moves else inputs
 
     def to_places(self, states: Tensor) -> Tensor:
-        """The inverse of `to_front`; the values at padded steps are arbitrary."""
+        """Undoes `to_front`; the values at padded steps are arbitrary."""
         return take_steps(states, self._back) if self._moves else states
 
     def read(
@@ -58,7 +56,7 @@ class BothDirections:
             inputs: Tensor `(batch, time, dim)` from `to_front`.
             forward: Built `keras.layers.LSTM` or `GRU` that returns sequences, with the default
                 activations and no dropout.
-            backward: The same for the other direction, with `go_backwards=False`.
+            backward: A layer like `forward` for the other direction, with `go_backwards=False`.
             backward_inputs: Inputs of the backward layer, if they differ from `inputs`.
         """
         turned = self._turn(inputs if backward_inputs is None else backward_inputs)

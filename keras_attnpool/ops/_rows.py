@@ -12,12 +12,12 @@ from keras_attnpool.types import Tensor
 
 
 def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
-    """Returns the indices of the rows that a mask `(rows,)` keeps, if the mask can be read.
+    """Returns the indices of the rows that a mask `(rows,)` keeps, or `None`.
 
-    An eager call may then compute only these rows. The shapes of a compiled function cannot depend
-    on the kept rows. JAX compiles every new shape even in an eager call. Compilation takes more
-    time than the additional rows. So the result is `None` on JAX and in a compiled or traced
-    function.
+    With the indices, an eager call can compute only these rows. The result is `None` in a compiled
+    or traced function, whose shapes cannot depend on the mask. The result is also `None` on JAX,
+    which compiles every new shape even in an eager call: compilation takes more time than the
+    additional rows.
     """
     values = None if keras.config.backend() == "jax" else values_at_hand(keep)
     return None if values is None else np.flatnonzero(values)
@@ -26,9 +26,10 @@ def rows_at_hand(keep: Tensor) -> npt.NDArray[Any] | None:
 def empty_batch_safe(compute: Callable[..., Tensor], *tensors: Tensor) -> Tensor:
     """Returns `compute(*tensors)`, even for an empty batch.
 
-    Some operations fail for an empty batch. TensorFlow on a CPU fails in maximum, convolution and
-    LSTM. Keras 3.16 fails in any maximum. JAX 0.4 fails when it takes steps. So the function
-    computes a row of zeros and drops its result.
+    Some operations fail for an empty batch. On a CPU, TensorFlow fails in a maximum, a convolution
+    and an LSTM. Keras 3.16 fails in a maximum on every backend. JAX 0.4 fails when it picks steps
+    by index. So for an empty batch this function computes one row of zeros, and removes that row
+    from the result.
 
     Args:
         compute: Function from tensors `(batch, ...)` to one tensor `(batch, ...)`. The function

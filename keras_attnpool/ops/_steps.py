@@ -42,7 +42,7 @@ def take_steps(x: Tensor, steps: Tensor) -> Tensor:
 
 
 def counted(start: Any, stop: Any) -> Tensor:
-    """Returns the integers from `start` to `stop - 1`, `(1, n)`, in PyTorch's index dtype."""
+    """Returns the integers from `start` to `stop - 1` as `(1, n)`, int64 on PyTorch."""
     dtype = "int64" if keras.backend.backend() == "torch" else "int32"
     return ops.expand_dims(ops.arange(start, stop, dtype=dtype), 0)
 
@@ -58,9 +58,9 @@ def before_first(mask: Tensor) -> Tensor:
 
 
 def front_first(mask: Tensor) -> tuple[Tensor, Tensor]:
-    """Orders the steps, the first kept step first; returns this order and its inverse.
+    """Returns an order of the steps with the first kept step in front, and the inverse order.
 
-    The steps before the first kept step come last. `take_steps` applies both orders.
+    The steps before the first kept step move to the end. `take_steps` applies both orders.
     """
     time, before = ops.shape(mask)[1], before_first(mask)
     steps = counted(0, time)
@@ -74,12 +74,12 @@ def looked_up(
     widths: Sequence[Any],
     compute: Callable[[Tensor], Sequence[Tensor]],
 ) -> Sequence[Tensor]:
-    """Returns `compute(keys)`; PyTorch reads it from a cached table of all keys, if possible.
+    """Returns `compute(keys)`; on PyTorch, from a cached table of all keys where possible.
 
     Args:
         name: Hashable name of the computation.
         keys: Integers `(n, 1)` from 0 to `count - 1`.
-        count: Number of keys, or a tensor if the number is unknown.
+        count: Number of possible keys, or a tensor if this number is unknown.
         widths: Number of columns of each computed tensor.
         compute: Function from keys `(n, 1)` to integer tensors `(n, columns)`.
     """
@@ -96,7 +96,7 @@ def looked_up(
 
 
 def first_step(x: Tensor, mask: Tensor | None) -> Tensor:
-    """Returns the first kept step of each row, and zeros for a row without a kept step.
+    """Returns each row's first kept step, or zeros if the row has none.
 
     `x` is `(batch, time, ...)`, and `mask` is boolean `(batch, time)` or `None`.
     """

@@ -25,20 +25,21 @@ def softmax_terms(
 ) -> tuple[Tensor, Tensor | None]:
     """Computes the two parts of a softmax over time: scaled exponentials and their sum.
 
-    `exps / total` are the weights. A weighted sum of `values` needs only one division at the end,
-    which saves a pass over time: `normalized(sum(exps * values), total)`.
+    With exponentials `exps` and their sum `total`, the weights are `exps / total`. For a weighted
+    sum of `values`, `normalized(sum(exps * values), total)` divides only once, after the sum. This
+    saves a pass over time.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
         mask: Boolean tensor `(batch, time, ...)` where True keeps a step, or `None`. `mask` may
             have fewer axes than `logits`.
-        exact: Whether the weights are also exactly 0 in rows without a kept step.
+        exact: Whether the weights are exactly 0 also in rows without a kept step.
 
     Returns:
-        Two tensors, at least float32. The exponentials have the shape of `logits`. Their
-        exponents are logits minus the maximum over the row's kept steps. The sums are `(batch,
-        ...)`, or `None` if the exponentials are already the weights. The quotient is exactly 0 at
-        padded steps, and its gradient is finite.
+        Two tensors, at least float32. The exponentials have the shape of `logits`. Their exponents
+        are the logits minus the maximum over the row's kept steps. The sums are `(batch, ...)`, or
+        `None` if the exponentials are already the weights. The weights are exactly 0 at padded
+        steps, and their gradient is finite.
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
@@ -61,7 +62,7 @@ def attention_weights(exps: Tensor, total: Tensor | None) -> Tensor:
 def normalized(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
     """Divides the weighted sums of `softmax_terms` by `total`.
 
-    If values are not zero at padded steps, `mask` is needed to set empty rows to 0.
+    `mask` sets empty rows to 0; it is needed only if the summed values are not 0 at padding.
     """
     if total is None:
         return x if mask is None else ops.multiply(x, _append_axes(ops.any(mask, axis=1), x))
@@ -80,9 +81,9 @@ def chunked_softmax_pooling(
     """Computes `sum_t softmax_t(score(x_t)) * x_t` in chunks of time, with little memory.
 
     Maximum, sum and weighted sum are updated from chunk to chunk. The scores of a chunk are not
-    kept; the backward pass computes them again. So only the inputs and their gradient need memory
-    for the whole text. Inside `torch.func.grad` and similar functions, which cannot recompute, the
-    scores are kept.
+    stored; the backward pass computes them again. So only the inputs and their gradient need memory
+    for the whole text. `torch.func.grad` and similar functions cannot recompute, so inside them the
+    scores are stored.
 
     Args:
         score: Function `score(chunk, *weights)` that returns the logits `(batch, chunk_size,
@@ -97,7 +98,7 @@ def chunked_softmax_pooling(
 
     Returns:
         Tensor `(batch, heads, dim)`, at least float32; 0 for a row without a kept step. With
-        `variance=True` a pair of such tensors.
+        `variance=True`, a pair of such tensors: mean and variance.
     """
     inputs = ops.convert_to_tensor(inputs)
     batch, _, dim = ops.shape(inputs)
@@ -140,7 +141,7 @@ def chunked_softmax_pooling(
         return tuple(result)
 
     def whole(inputs: Tensor, kept: Tensor | None, *weights: Tensor) -> tuple[Tensor, ...]:
-        """Returns the sums over all chunks, and the numbers that turn logits into weights."""
+        """Returns mean, perhaps variance, and the softmax's shift and total over all chunks."""
         zeros = ops.zeros((batch, *features), dtype=dtype)
         vector = ops.zeros((batch, features[0], dim), dtype=dtype)
         start = (zeros + _lowest(zeros), zeros, vector, vector)[:count]
@@ -149,7 +150,7 @@ def chunked_softmax_pooling(
         return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
     def cotangents(gradients: Sequence[Tensor], results: Sequence[Tensor], *scored: Tensor) -> Any:
-        """Computes the gradients of a chunk's values and logits from the results' gradients."""
+        """Turns the gradients of the results into those of a chunk's values and logits."""
         (mean, *variances, shift, total), (values, logits) = results, scored
         exps = exp(logits - ops.expand_dims(shift, 1))
         slopes = gradients[0] / total

@@ -27,8 +27,8 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
     grades, with the Kullback-Leibler divergence as the loss. `expected_score` then gives the
     predicted score.
 
-    Scores in NumPy arrays or Python numbers are checked. Scores in tensors are not checked. A score
-    outside of [1, K] gives a row that does not sum to 1.
+    NumPy arrays and Python numbers are checked. Tensors are not checked: a score outside of [1, K]
+    in a tensor gives a row that does not sum to 1.
 
     Args:
         scores: Numbers of any shape `(...)`, each in [1, K].

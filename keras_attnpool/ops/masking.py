@@ -93,8 +93,8 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
     """Raises an error unless the values of a mask are True and False, or 1 and 0.
 
     The values of a symbolic mask, or of a mask in a compiled function, are unknown and not checked.
-    A mask on an accelerator is checked with `wait=True`. The message names the caller by `kind` and
-    `name`. Returns whether values were read.
+    The values of a mask on an accelerator are checked only if `wait` is True. The message names the
+    caller by `kind` and `name`. Returns whether values were read.
     """
     mask = ops.convert_to_tensor(mask)
     dtype, owner = keras.backend.standardize_dtype(mask.dtype), f"{kind}'{name}'"
@@ -145,14 +145,15 @@ def as_bool_mask(
 ) -> Tensor | None:
     """Checks a mask `(batch, time)` of booleans or 0/1 numbers, and turns it into booleans.
 
-    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True at padding,
-    which no check can detect. So pass `~key_padding_mask`.
+    True means *keep*, as everywhere in Keras. PyTorch's `key_padding_mask` has True at padding
+    instead; no check can detect such a mask. So pass `~key_padding_mask`.
 
     Args:
         mask: `None`, or an array `(batch, time)` of booleans, or of 0 and 1. True keeps the step.
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
-        wait: Whether the call waits for the values of a mask on an accelerator to check them.
+        wait: Whether to check the values of a mask on an accelerator, too. The call then waits for
+            them.
 
     Returns:
         Boolean tensor `(batch, time)`, or `None` if `mask` is `None`.
@@ -210,8 +211,8 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Args:
         lengths: Integers `(batch,)`, the number of kept steps of each row.
-        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length. A
-            compiled function cannot read the lengths, so there `max_length` is required.
+        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length.
+            Required in a compiled function, which cannot read the lengths.
 
     Returns:
         Boolean tensor `(batch, max_length)`, True for the first `lengths[i]` steps of row `i`.
@@ -280,8 +281,9 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes the softmax over the kept entries; other entries and empty rows are 0.
 
-    The weights are computed in float32 at least. Masked logits are replaced, not shifted by a large
-    number. So values and gradients do not depend on masked logits in any precision.
+    The weights are computed in float32 at least. Masked logits are replaced; adding a large
+    negative number would not be exact. So weights and gradients do not depend on masked logits in
+    any precision.
 
     Args:
         logits: Float tensor.
@@ -315,8 +317,8 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes `masked_softmax`, but with equal weights in rows without a kept entry.
 
-    These weights are enough for a sum of values that are zero at padding. A row without a kept
-    entry still gives 0, with a gradient of 0.
+    Use these weights to sum values that are zero at padding: the sum of a row without a kept entry
+    is then 0, with a gradient of 0.
     """
     logits = at_least_float32(logits)
     if mask is not None:
@@ -428,7 +430,7 @@ def _nothing_below(x: Tensor) -> float:
 
 
 def highest_along(x: Tensor, axis: int) -> Tensor:
-    """Computes the maximum along an axis >= 1 that is not empty, even for an empty batch."""
+    """Computes the maximum along an axis >= 1 of size 1 or more, even for an empty batch."""
     return empty_batch_safe(lambda x: ops.amax(x, axis=axis), x)
 
 

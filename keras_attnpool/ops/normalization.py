@@ -17,7 +17,7 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
 
     The result is `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 at least. Vectors longer than 1e-4
     get the length 1. Shorter vectors are multiplied by 1e4, so that the gradient stays finite. At
-    zero, the gradient of `x / norm(x)` and of `keras.ops.normalize` is NaN or arbitrary.
+    zero, `x / norm(x)` and `keras.ops.normalize` have gradients that are NaN or arbitrary.
 
     Args:
         x: Float tensor.
@@ -44,10 +44,10 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
     """Computes the layer norm of the last axis with epsilon 1e-6, in float32 at least.
 
-    On PyTorch, `keras.ops.layer_normalization` is one operation. On TensorFlow this function turns
-    float64 into float32. Its second derivatives are wrong there, because its variance treats the
-    mean as a constant. PyTorch cannot convert this operation to ONNX for unknown sizes, so a trace
-    gets the equation.
+    PyTorch uses `keras.ops.layer_normalization`, which is one operation there. PyTorch cannot
+    convert it to ONNX for unknown sizes, so a trace gets the equation. Other backends get the
+    equation, too: on TensorFlow, `keras.ops.layer_normalization` turns float64 into float32, and
+    has wrong second derivatives.
 
     Args:
         x: Float tensor `(..., dim)`.

@@ -19,7 +19,7 @@ TIME = Validator("an integer >= 0 or a scalar tensor", is_length)
 
 
 def faraway(time: Tensor, width: int) -> Tensor:
-    """The faraway mask: 0 where the key is another step within `width`, else -inf.
+    """The faraway mask: 0 where the key is not the query and at most `width` steps away, else -inf.
 
     `M_ji = 0 if 0 < |i - j| <= width, else -inf` (eq. 8), for the query `j` and the key `i`.
 
@@ -147,11 +147,11 @@ def scaled_distance(time: Tensor) -> Tensor:
 class Relation:
     """A sum of position masks, as a function of `offset = key - query`; not public.
 
-    Every mask allows an interval of offsets, which may leave out the offset 0. So a sum of masks
-    also allows such an interval. The cost of distance is finite and is subtracted from the scores
-    before the softmax. In exact arithmetic, a product of the exponentials and `exp(-distance)`
-    gives the same weights. But in float32 this factor is 0 beyond 103 steps, even if all nearer
-    steps are padded and farther steps should share the weight.
+    Every mask allows an interval of offsets, perhaps without the offset 0. So a sum of masks also
+    allows such an interval. The cost of distance is finite and is subtracted from the scores before
+    the softmax. Multiplying the exponentials by `exp(-distance)` would give the same weights in
+    exact arithmetic. But in float32, `exp(-distance)` is 0 beyond 103 steps. If all nearer steps
+    are padded, the farther steps would then get no weight, although they should share it.
     """
 
     lowest: int | None = None
@@ -162,14 +162,14 @@ class Relation:
 
     @property
     def offsets(self) -> tuple[int, ...] | None:
-        """Returns the allowed offsets, or `None` if their number grows with the length."""
+        """Returns the allowed offsets, or `None` if longer texts have more of them."""
         if self.lowest is None or self.highest is None:
             return None
         return tuple(o for o in range(self.lowest, self.highest + 1) if o or self.itself)
 
     @property
     def offset_penalties(self) -> tuple[float, ...] | None:
-        """Returns the costs of `offsets`, or `None` if distance has no cost."""
+        """Returns the cost of each of `offsets`, or `None` if no offset has a cost."""
         if not self.linear + self.logarithmic:
             return None
         return tuple(
@@ -210,11 +210,11 @@ def parse_positions(positions: Sequence[str], owner: str) -> Relation:
 
     Args:
         positions: Names: `faraway_m` with an integer m, `earlier`, `later`, `distance`,
-            `scaled_distance`. Without names, every step may attend to every step.
+            `scaled_distance`. If there are no names, every step may attend to every step.
         owner: The name of the caller for errors.
 
     Returns:
-        The sum: the offsets that all masks allow, and their cost.
+        The sum of the masks: the offsets that all masks allow, and the cost of these offsets.
 
     Raises:
         ValueError: If `positions` is not a list of these names, or if it allows no pair of steps.
