@@ -258,25 +258,49 @@ def test_charts_have_the_colours_and_letters_of_the_page():
 
 
 def test_the_sentences_about_the_floors_are_true():
-    """Those on LAMA's leads."""
+    """Those on LAMA's leads, and on the claims of SAM that hold."""
     files = {path.stem: json.loads(path.read_text()) for path in RESULTS.glob("lama_*.json")}
-    for other in ("AVG", "BiGRU"):
-        low, high = figures.interval_of(files["lama_r8"], "LAMA+ctx", other)[0]
-        assert low < 0 < high
     for name, limit in (("lama_imdb_4000", True), ("lama_imdb_4000_adam", False)):
-        for row in ("LAMA+ctx", "AVG"):
+        for row in ("LAMA+ctx", "AVG", "SAN"):
             runs = files[name]["rows"][row]["runs"]
             assert {run["stopped_by_the_epoch_limit"] for run in runs} == {limit}
     sgd, adam = (
-        {claim.words: claim.word for claim in results.judged(files[name]) if claim.paper}
+        {
+            claim.worse: claim.word
+            for claim in results.judged(files[name])
+            if claim.paper and claim.better == "LAMA+ctx"
+        }
         for name in ("lama_imdb_4000", "lama_imdb_4000_adam")
     )
     for path in RESULTS.glob("sam_*.json"):
         for claim in results.judged(json.loads(path.read_text())):
             if claim.paper and claim.word == results.HELD:
                 assert claim.worse == "language model", claim
-    words = [adam.get(claim) for claim, word in sgd.items() if word == results.REVERSED]
-    assert sorted(words, key=str) == [None, None, results.SMALLER, results.SMALLER]
+    behind = {other: adam.get(other) for other, word in sgd.items() if word == results.REVERSED}
+    again = {"SAN": results.SMALLER, "CNN": results.SMALLER}
+    once = {"TE": None, "language model, fine-tuned": None}
+    assert behind == again | once
+    rows = files["lama_imdb_4000"]["rows"]
+    rivals = {other: rows[other]["config"]["optimizer"] for other in behind}
+    assert list(map(rivals.get, (*again, *once))) == ["sgd", "adam", "adam", "adamw"]
+
+
+def test_the_floors_of_a_table_and_of_f1():
+    def answered(name, share):
+        files = compared({"AVG": 0.6, "best": share}, examples=[9, 1, 8], paper="its paper")
+        return {**files, "dataset": name}
+
+    made = [answered("trec", 0.9), answered("r8", 0.55), answered("imdb", 0.52)]
+    told, listed = results.floors_table(made).split("\n\n")
+    assert "is at most 5.0 points ahead" in told and "is at least 40.0 points ahead" in told
+    assert [line.split(" | ")[1] for line in listed.split("\n")[2:]] == ["`imdb`", "`r8`", "`trec`"]
+    assert "| `r8` | 9 | accuracy | 50.0 | **60.0** | 55.0 | +5.0 | best |" in listed
+    measured = {"measure": "f1", "test_examples": 8, "test_targets": "4A=="}  # three of eight
+    measured["rows"] = {
+        name: {"summary": {"test_f1": {"mean": mean}}} for name, mean in (("a", 0.5), ("b", 0.6))
+    }
+    told = "*yes* reaches an F1 of 54.5 %; 1 of the 2 rows are ahead"
+    assert told in results.constant_note(measured)
 
 
 def test_figures_of_sentences_come_from_the_results(tmp_path):

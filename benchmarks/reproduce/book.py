@@ -247,7 +247,7 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
                 yield Line(paper.name, table, claim, said, "–", reason, UNTESTED)
                 continue
             (first, dataset), *others = known
-            on = [_on(first, dataset, better)]
+            on = [_on(first, dataset, better) + ", one run" * first.once]
             if dataset in places and places[dataset].stands_in:
                 on.append(f"a stand-in: {places[dataset].stands_in}")
             on += [f"{_on(other, where, better)}: {other.verdict}" for other, where in others]
@@ -266,9 +266,9 @@ def _said(known: Mapping[str, float], better: str, worse: str, distance: float) 
 
 
 def _on(claim: Judged, dataset: str, row: str) -> str:
-    """The data set, the row where it is not the paper's by name, and whether it has one run."""
+    """The data set, and the row where it is not the paper's by name."""
     more = [claim.better.removeprefix(f"{row}, ")] if claim.better != row else []
-    return ", ".join([f"`{dataset}`", *more, *["one run"] * claim.once])
+    return ", ".join([f"`{dataset}`", *more])
 
 
 # How the name of a table of times ends.
@@ -328,10 +328,10 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
         f"{_markdown(('paper', *words, 'claims'), rows, '--:')}\n\nThe last line counts the claims "
         f"on times. Of the {judged} judged claims above it, {every[LEVEL]} are *level*: their "
         f"intervals are too wide to tell. {paired} of the {judged} have a paired 95 % interval: "
-        f"about {paired / 20:.0f} of these intervals miss the true difference. The "
-        f"{judged - paired} unpaired intervals miss it more often, because two standard errors are "
-        f"too few for three runs. The {timed} judged times have a range and no interval. The range "
-        f"is widened by {100 * ROUNDED:.1f} %, because the papers round their times."
+        f"about {paired / 20:.0f} of these intervals miss the true difference. How often the other "
+        f"{judged - paired} intervals miss it is not known: they are unpaired, and two standard "
+        f"errors are few for three runs. The {timed} judged times have a range and no interval. "
+        f"The range is widened by {100 * ROUNDED:.1f} %, because the papers round their times."
     )
 
 

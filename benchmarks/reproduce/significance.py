@@ -49,13 +49,22 @@ class Judged:
     @property
     def span(self) -> str:
         """The interval in points, and why it is not paired."""
-        low, high = map(points, self.interval)
-        return f"{low} to {high}" + ", unpaired: answers not kept" * (not self.paired)
+        return spanned(self.interval) + ", unpaired: answers not kept" * (not self.paired)
 
 
 def points(value: float) -> str:
     """A difference of shares in points, with its sign."""
     return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def spanned(interval: tuple[float, float]) -> str:
+    """An interval in points; an end that would be written as zero has a digit more."""
+    near = (abs(end) < 5e-4 for end in interval)
+    low, high = (
+        f"{100 * end:+.2f}".replace("-", "−") if zero else points(end)
+        for end, zero in zip(interval, near, strict=True)
+    )
+    return f"{low} to {high}"
 
 
 def printed(value: float) -> str:
@@ -125,6 +134,11 @@ def _read(text: str, kept: str, items: int) -> np.ndarray:
     return np.unpackbits(np.frombuffer(content, np.uint8))[:items].astype(float)
 
 
+def targets_of(results: dict[str, Any]) -> np.ndarray:
+    """What is true of each test item: 1 for the class that F1 counts, or a grade."""
+    return _read(results["test_targets"], KEPT[results["measure"]], results["test_examples"])
+
+
 def measured(
     measure: str, weights: np.ndarray, runs: np.ndarray, targets: np.ndarray | None
 ) -> np.ndarray:
@@ -169,7 +183,7 @@ def paired_interval(
     if measure != "accuracy":
         if "test_targets" not in results or results.get("folded"):
             return None
-        targets = _read(results["test_targets"], KEPT[measure], results["test_examples"])
+        targets = targets_of(results)
     reached = [
         {run["seed"]: run[f"test_{measure}"] for run in results["rows"][row]["runs"]}
         for row in (better, worse)

@@ -596,7 +596,7 @@ def test_a_claim_is_judged_by_what_is_closest_to_the_paper(tmp_path):
     # A single run is no match for two, however close to the paper.
     write("whole", a=(40, 1), b=(70, 1))
     line = found()[one]
-    assert line.word == "held" and line.on == "`part`; `whole`, one run: reversed, by one run"
+    assert line.word == "held" and line.on == "`part`; `whole`: reversed, by one run"
     write("whole", a=(40, 2), b=(70, 2), a_tuned=(42, 2), b_tuned=(40, 2))
     line = found()[one]
     assert line.word == "level" and line.on == "`whole`, tuned; `whole`: reversed; `part`: held"
