@@ -29,7 +29,7 @@ def axes_or_new(ax: Any, owner: str, size: tuple[float, float], title: str | Non
 
 
 def plain_legend(ax: Any, **options: Any) -> None:
-    """Draws a legend without formulas, in which $ is a sign, and by default without a frame."""
+    """Draws a legend that shows $ as a plain character, by default without a frame."""
     for text in ax.legend(**({"frameon": False} | options)).get_texts():
         text.set_parse_math(False)
 

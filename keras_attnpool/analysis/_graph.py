@@ -40,8 +40,8 @@ def inner_model(layer: Any) -> keras.Model | None:
 def layers_by_path(model: Any, owner: str) -> dict[str, Any]:
     """Returns every layer of a model by its path, such as `"inner/layer"` in a nested model.
 
-    Nested models include the encoder of a `HierarchicalEncoder`, and the user's own layers with
-    inner layers.
+    The encoder of a `HierarchicalEncoder` and the user's own layers with inner layers count as
+    nested models, too.
 
     Raises:
         ValueError: If `model` is not a model, or if it has not been built.
@@ -67,7 +67,7 @@ def in_graph(model: Any, prefix: str = "") -> Iterator[str]:
 
 @contextmanager
 def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[None]:
-    """Inside the context, replaces each layer's `call` by a function that receives the original."""
+    """Replaces each layer's `call`, inside the context, by a function of the original call."""
     for layer, function in functions:
         # `object.__setattr__` is used because Keras would search the function for variables.
         object.__setattr__(layer, "call", partial(function, layer.call))
@@ -79,7 +79,7 @@ def calls_through(functions: list[tuple[Any, Callable[..., Any]]]) -> Iterator[N
 
 
 def paths_of(layers: dict[str, Any], layer: Any) -> list[str]:
-    """Returns the paths of the layers that fit a path, name or layer. Paths come before names."""
+    """Returns the paths of the layers that `layer` selects: a layer, a path or else a name."""
     if not isinstance(layer, str):
         return [path for path, each in layers.items() if each is layer]
     return [layer] if layer in layers else [p for p in layers if p.rsplit("/", 1)[-1] == layer]

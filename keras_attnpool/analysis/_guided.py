@@ -14,8 +14,9 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
     Ids become word vectors. The classifier applies a hidden layer to each step, adds up the steps
     with the given `weights`, and computes class scores. The classifier trains on a random half of
-    each class. The epochs and the initial values are fixed. The other half gives the accuracy. The
-    classifier reads each step alone, so only the weights depend on the other steps.
+    each class, always from the same initial values and for the same number of epochs. Its accuracy
+    is measured on the other half. The classifier reads each step alone, so only the weights depend
+    on the other steps.
     """
     tokens = keras.Input((None, *steps.shape[2:]), dtype="int32" if steps.ndim == 2 else "float32")
     given = keras.Input((None,))

@@ -15,10 +15,10 @@ from keras_attnpool.types import Array, Bools, Float64s
 class Inputs:
     """Holds the inputs of a model as arrays, and a mask of the steps that count.
 
-    The first input that is not a mask determines the steps: words `(rows, time)`, or instances,
-    frames or patches `(rows, time, dim)`. The mask is `mask`, or one of the model's inputs, or it
-    follows from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or
-    if the model's `Masking` layer keeps it. Otherwise all steps count.
+    The first input that is not a mask has the steps: words `(rows, time)`, or instances, frames or
+    patches `(rows, time, dim)`. The mask is `mask`, or one of the model's inputs, or it follows
+    from the lengths of unequal rows. Without a mask, a step counts if its id is not 0, or if the
+    model's `Masking` layer keeps it. Otherwise all steps count.
 
     Args:
         model: A model, or any object with the same `predict`.
@@ -107,12 +107,12 @@ class Inputs:
         return dict(leaves) if issubclass(self._form, Mapping) else list(leaves.values())
 
     def predict(self, leaves: dict[Any, Array] | None = None) -> Any:
-        """The model's outputs for some rows, by default for all."""
+        """Returns the model's outputs for some rows, by default for all rows."""
         given = self.form(self.leaves if leaves is None else leaves)
         return self.model.predict(given, batch_size=self.batch_size, verbose=0)
 
     def spread(self, weights: Any, name: str) -> Float64s:
-        """Returns one number per step, `(rows, steps)`; the sentences of a row follow each other.
+        """Returns one number per step, `(rows, steps)`; sentences stand one after the other.
 
         Args:
             weights: One list per text, with one number per position or per step that counts.

@@ -11,8 +11,8 @@ from keras_attnpool.types import Array
 def class_probabilities(outputs: Any, from_logits: bool, owner: str) -> Array:
     """Probabilities `(batch, classes)` in float64 from a model's outputs.
 
-    A single output, `(batch, 1)`, belongs to the second of two classes. Outputs raise an error if
-    they are not finite, or neither probabilities nor declared logits.
+    A single output, `(batch, 1)`, belongs to the second of two classes. Raises an error if an
+    output is not finite, or if the outputs are not probabilities although `from_logits` is False.
     """
     if not hasattr(outputs, "shape") or len(outputs.shape) != 2:
         must = "be a classifier with one output of shape (batch, classes)"

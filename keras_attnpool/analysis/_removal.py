@@ -19,14 +19,14 @@ _BYTES = 2**26
 class Removal:
     """Predicts the probability of one class per row, with all steps or without some steps.
 
-    The class checks its arguments, which the public functions share. `owner` is the public function
-    that the user called.
+    The class checks the arguments that the public functions have in common. `owner` is the public
+    function that the user called.
 
     Attributes:
         inputs: The `Inputs`.
         used: Boolean array `(rows,)`, the rows that have a step. The attributes below have only
             these rows.
-        mask: Boolean array `(used, time)`. The sentences of a row follow each other.
+        mask: Boolean array `(used, time)`. A row holds its sentences one after the other.
         sizes: Number of steps of each row `(used,)`.
         classes: The class of each row `(used,)`.
         full: float64 array `(used,)`, the probability of the class on the full row.
@@ -65,7 +65,7 @@ class Removal:
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:
-        """Ranks the steps of each row, the largest score first and padding last.
+        """Ranks the steps of each row by their scores, the largest score first, padding last.
 
         Equal scores are ordered at random, so that uniform weights do not select the first steps.
         """
@@ -81,10 +81,11 @@ class Removal:
         return np.asarray(self.mask & (places < number[:, None]))
 
     def probability(self, gone: Bools, rows: Array | None = None) -> Float64s:
-        """The probability of the class without the steps `gone`, `(rows, time)`.
+        """Returns the probability of the class without the steps `gone`, `(rows, time)`.
 
-        Row i of `gone` belongs to row `rows[i]`, by default to row i. If `rows` is given, all
-        batches are filled up to one size, so that a new number of rows needs no compilation.
+        Row i of `gone` belongs to row `rows[i]`, by default to row i. If `rows` is given, the last
+        batch is filled up to the size of the others, so that another number of rows needs no new
+        compilation.
         """
         chosen = np.arange(len(self.mask)) if rows is None else rows
         row_bytes = sum(each[0].nbytes for each in self.inputs.leaves.values())

@@ -59,7 +59,7 @@ class Reweighting:
         self.possible = bool(self._run(uniform)[1].max() <= SAME)
 
     def predict(self, weights: Array) -> Array:
-        """Returns the model's outputs if every head uses the given weights, in the mask's shape."""
+        """Returns the model's outputs if every head uses `weights`, in the mask's shape."""
         return self._run(weights)[0]
 
     def _run(self, weights: Array) -> tuple[Array, Array]:

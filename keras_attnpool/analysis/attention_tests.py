@@ -34,9 +34,9 @@ class AttentionTests:
     Args:
         model: A functional classifier.
         inputs: Inputs of the model's `predict`, as arrays.
-        mask: Boolean array `(texts, steps)`. True means that the step counts. For a layer inside
-            a `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Each sentence then has
-            its own weights, and measures are means over a text's sentences.
+        mask: Boolean array `(texts, steps)`. True means that the step counts. For a layer inside a
+            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Then each sentence has
+            its own weights, and a text's value is the mean over its sentences.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of the layer's scores, see `reduce_scores`.
@@ -77,9 +77,10 @@ class AttentionTests:
             self.labels = checked_classes(labels, len(mask), classes, owner, "labels")
 
     def table(self, others: Sequence[keras.Model] = (), seed: int = 0) -> ScoreTable:
-        """Computes one row per test. `others` are models from other seeds.
+        """Computes one row per test.
 
-        A test has no row if there are no variables to shuffle, for instance without an encoder.
+        `others` are models that were trained with other seeds. A test that shuffles variables has
+        no row if there are none, for instance in a model without an encoder.
         """
         table = ScoreTable({})
         self._add(table, "as it is", self.weights, self.predictions)

@@ -58,13 +58,12 @@ def normalized_aopc(
     """Computes AOPC relative to the lowest and the highest AOPC that each text allows.
 
     Tokens are removed one after the other until none is left. AOPC is the mean drop of the class's
-    probability over these steps. The range of AOPC depends on the model and the text, so plain AOPC
-    says more about the model than about the attribution. A beam search looks for the orders with
-    the lowest and the highest AOPC, which are the bounds. If two orders have removed the same
-    tokens, the search keeps the better order.
-
-    The search can miss the best order. If the AOPC of an order by weight lies outside the bounds of
-    the search, this AOPC becomes the bound. So every value lies in [0, 1].
+    probability over these steps. The range of AOPC depends on the model and the text. So plain AOPC
+    cannot compare attributions of different models. A beam search looks for the orders with the
+    lowest and the highest AOPC. These two values are the bounds. If two orders have removed the
+    same tokens, the search keeps the better order. The search may miss the best order. If the AOPC
+    of an order by weight lies outside the bounds of the search, this AOPC becomes the bound. So
+    every value lies in [0, 1].
 
     Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
     beams, this is about 2,000 predictions. Each of the two orders by weight takes n more
@@ -76,8 +75,8 @@ def normalized_aopc(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. The first input determines the
-            steps.
+            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
+            steps are those of the first one that is not a mask.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.

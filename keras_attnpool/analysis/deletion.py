@@ -69,8 +69,8 @@ def deletion_curve(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. The first input determines the
-            steps.
+            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
+            steps are those of the first one that is not a mask.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.

@@ -24,7 +24,7 @@ class Faithfulness(NamedTuple):
         aopc_comprehensiveness: The mean of `comprehensiveness` over shares and texts.
         aopc_sufficiency: The mean of `sufficiency` over shares and texts.
 
-    Texts without a token have NaN. The means leave these texts out.
+    Texts without a token have NaN, and do not count in the means.
 
     Example:
 
@@ -62,16 +62,16 @@ def faithfulness(
     Comprehensiveness removes these tokens. Sufficiency removes all other tokens. AOPC, the area
     over the perturbation curve, is the mean over the shares. Equal weights are ordered at random.
 
-    The largest possible value depends on the model. Use `normalized_aopc` to compare attributions
-    of two models.
+    The largest possible value depends on the model. To compare attributions of two models, use
+    `normalized_aopc`.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
         inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. The first input determines the
-            steps.
+            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
+            steps are those of the first one that is not a mask.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.
@@ -149,7 +149,7 @@ def leave_one_out(
 
     The value of token t is `p(class | text) - p(class | text without t)`. A token with a positive
     value speaks for the class. The method needs predictions and no gradients. Papers often compare
-    attention with this method.
+    attention with the result of this method.
 
     An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows has
     all ones on one side and another input has floats for the same steps. `batch_independence` uses
@@ -160,8 +160,8 @@ def leave_one_out(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. The first input determines the
-            steps.
+            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
+            steps are those of the first one that is not a mask.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
             step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other

@@ -53,8 +53,8 @@ def grade_attributions(
 ) -> ScoreTable:
     """Grades attributions of a model's predictions in one table.
 
-    The table has a row for each attribution. The row "uniform" has equal weights in random order:
-    an attribution should be better than this row. "up" and "down" tell which direction is better:
+    The table has a row for each attribution. The row "uniform" ranks the tokens at random: an
+    attribution should be better than this row. "up" and "down" tell which direction is better:
 
     | column | meaning |
     |---|---|
@@ -65,11 +65,11 @@ def grade_attributions(
     | `entropy`, `gini` | concentration of the weights; neither direction is better |
     | `AUC`, `AUPRC`, `token F1`, `IOU F1` (up) | agreement with `rationales`, if given |
 
-    Use any column to compare attributions of one model. Use only the normalised columns to compare
+    All columns can compare attributions of one model. Only the normalised columns can compare
     models. A polarity violation is a text whose token of largest absolute weight has the wrong
     sign. For example, the weight is positive, but the probability rises without the token, by more
-    than 1e-6. Attention weights are never negative. So a violation of attention is a token whose
-    removal raises the probability.
+    than 1e-6. Attention weights are never negative. Attention has no negative weights. So its
+    violations are texts whose probability rises without the token of largest weight.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -79,8 +79,8 @@ def grade_attributions(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. The first input determines the
-            steps.
+            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
+            steps are those of the first one that is not a mask.
         attributions: One attribution, or a dict from names to attributions. An attribution has one
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an
@@ -90,8 +90,8 @@ def grade_attributions(
             inputs.
         shares: Increasing shares in [0, 1].
         beam_size: Number of token sets that the search for bounds keeps after every step. `None`
-            keeps all; 0 leaves the bounds out.
-        gradients: Whether the table has the agreement with `gradient_saliency`.
+            keeps all sets; 0 leaves the bounds out.
+        gradients: Whether the table has a column for the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
@@ -222,8 +222,8 @@ def polarity_violations(
 ) -> Float64s:
     """Returns 1 if the token of largest absolute weight has an effect of the opposite sign.
 
-    Returns 0 otherwise. Weights of zero count as positive. If several weights are largest, the
-    first counts. An effect within `ROUNDING` of 0 has no sign.
+    Returns 0 otherwise. A weight of zero counts as positive. If several tokens share the largest
+    weight, the first one counts. An effect within `ROUNDING` of 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)
     top = np.lexsort((places, -sizes), axis=1)[:, :1]

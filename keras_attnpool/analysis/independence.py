@@ -93,7 +93,7 @@ def batch_independence(
     The model predicts each row alone and in batches, and the outputs are compared. The batches have
     other rows, another order, more padding, or other content under the mask. The first check
     predicts one batch twice. A model with random outputs fails this check, and no other check is
-    tried. The checks work for functional, Sequential and subclassed models. If there is a
+    tried. The function works for functional, Sequential and subclassed models. If there is a
     difference, the model runs twice more, layer by layer. The result then names the first layer
     whose output differs at the steps of the row.
 

@@ -30,7 +30,7 @@ class AttentionReport(NamedTuple):
             input of the same model.
         tests: `ScoreTable` with one row per test, see `attention_report`.
         weights: float32 array `(texts, time)`, the tested weights.
-        path: The path of the HTML page, or `None` without a page.
+        path: The path of the HTML page, or `None` if no page was written.
 
     Example:
 
@@ -85,13 +85,14 @@ def attention_report(
     way. The columns compare each test with the unchanged attention. `tau` is Kendall's tau.
     `overlap` adds up the smaller of each token's two weights. `same class` is the share of texts
     whose predicted class stays the same. `change` is half the sum of the probabilities' absolute
-    changes. `labels` add the columns `accuracy` and `guided accuracy`. `guided accuracy` is the
-    held-out accuracy of a small model that averages word vectors by these frozen weights. If this
-    accuracy is higher than with uniform weights, another model can use the weights.
+    changes. If `labels` are given, there are two more columns, `accuracy` and `guided accuracy`.
+    `guided accuracy` is the held-out accuracy of a small model that averages word vectors by these
+    frozen weights. If this accuracy is higher than with uniform weights, another model can use the
+    weights.
 
     Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
-    layers, rows with replaced weights have no predictions. A test has no row if there are no
-    variables to shuffle.
+    layers, rows with replaced weights have no predictions. A test that shuffles variables has no
+    row if the model has no such variables.
 
     Cost: as for `grade_attributions`, plus about ten predictions of all texts. With `labels`, each
     row trains a small model for ten epochs.
@@ -101,8 +102,8 @@ def attention_report(
         inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
             `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
             `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. The first input determines the
-            steps.
+            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
+            steps are those of the first one that is not a mask.
         labels: `None`, or integer array `(texts,)`. If labels are given, use texts that the model
             was not trained on.
         layer: The attention layer, its name or its path, see `attention_scores`. `layer` is
@@ -111,8 +112,8 @@ def attention_report(
             `layout` if the shape of the scores does not show the layout.
         embedding: The embedding layer that `gradient_saliency` uses. `embedding` is required if the
             model has several embedding layers.
-        others: Models of the same architecture from other seeds. The path of the attention layer
-            must be the same.
+        others: Models of the same architecture that were trained with other seeds. The path of the
+            attention layer must be the same.
         names: One list per row, with one name per step that counts: words, file names, seconds. The
             heat maps of the page show these names. Defaults to the steps' numbers.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the

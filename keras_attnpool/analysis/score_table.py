@@ -12,7 +12,7 @@ class ScoreTable(dict[str, dict[str, float]]):
     """A dict `{row: {column: number}}` that prints as a table.
 
     Args:
-        rows: The numbers. Give a missing number as NaN, or leave it out.
+        rows: The numbers. A missing number is NaN or left out.
         per_text: `{row: {column: float64 array (texts,)}}`, if the numbers are means over texts.
 
     Example:
@@ -34,7 +34,7 @@ class ScoreTable(dict[str, dict[str, float]]):
 
     @property
     def columns(self) -> list[str]:
-        """The names of the columns, in their order in the rows."""
+        """Returns the names of the columns, in the order of the rows."""
         return list(dict.fromkeys(name for row in self.values() for name in row))
 
     def __repr__(self) -> str:
@@ -66,6 +66,6 @@ def _cell(value: Any) -> str:
 
 
 def mean_of(values: Float64s) -> float:
-    """The mean of the numbers that are not NaN; NaN if there are none."""
+    """Returns the mean of the numbers that are not NaN, or NaN if there are none."""
     kept = values[~np.isnan(values)]
     return float(kept.mean()) if len(kept) else float("nan")

@@ -30,8 +30,8 @@ def attention_model(model: keras.Model, layer: Any = None) -> keras.Model:
     attention layers of this package, of Keras and of KerasHub. The search includes nested models,
     your own layers with inner layers, and the model inside a `HierarchicalEncoder`, whose scores
     are `(batch, sentences, ...)`. The search does not include other wrappers. In a subclassed model
-    the search finds layers that are attributes. The new model then records their calls when it
-    runs.
+    the search finds the layers that are attributes of the model. The new model then records the
+    calls of these layers when it runs.
 
     Args:
         model: A functional or built Sequential model.
@@ -197,7 +197,7 @@ class _Observed(keras.Model):  # type: ignore[misc]
 
 
 def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits a call's named arguments into arguments with tensors and arguments without."""
+    """Splits a call's named arguments into those with tensors and those without."""
     signature = inspect.signature(layer.call)
     tensors: dict[str, Any] = {}
     others: dict[str, Any] = {}

@@ -43,7 +43,7 @@ def top_attended_words(
 
     Returns:
         A dict from each class to its list of `(word, score, count)`, with the largest score first.
-        Words of equal score are ordered by count, then by alphabet. A class without words has an
+        Words of equal score are ordered by count, then alphabetically. A class without words has an
         empty list.
 
     Raises:
@@ -98,8 +98,8 @@ def weight_distribution(
         words: The words whose weights are collected.
         labels: Integer array `(batch,)`, the class of each text.
         label_names: The name of each class.
-        relative: Whether each weight is multiplied by the number of tokens of its text. Then
-            uniform attention is 1, and texts of different lengths can be compared.
+        relative: Whether each weight is multiplied by the number of tokens of its text. If so,
+            uniform attention has the value 1, and texts of different lengths can be compared.
 
     Returns:
         A dict `{word: {class: weights}}`. `weights` is a float64 array of all occurrences in the
@@ -145,7 +145,8 @@ def plot_weight_distribution(
             weights `(n,)`.
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
-        xlabel: Label of the horizontal axis. Change the label for weights that are not relative.
+        xlabel: Label of the horizontal axis. The default label says that weights are relative
+            (`relative=True` in `weight_distribution`). For other weights, pass another label.
 
     Returns:
         The Axes.
