@@ -21,8 +21,8 @@ class LayerArguments(LayerWeights):
     The name of an argument determines the allowed values. A constructor has a signature and one
     line: `super().__init__(locals())`.
 
-    Keras's automatic config cannot replace this class. That config holds the arguments as the user
-    typed them, without defaults and checks. Layers with `get_config` do not get that config.
+    Keras's automatic config cannot replace this class: it holds the arguments as the user typed
+    them, without defaults and checks, and layers with `get_config` have none.
 
     The docstrings of the base classes hold the common parts of the layers' docstrings. `make
     layers` copies these parts to the layers.

@@ -20,8 +20,8 @@ DIRECTIONS = {
 class DirectionalAttentionBase(SequenceAttentionBase):
     """Base of the layers with DiSAN's masked attention; not public.
 
-    A subclass computes `_values`, attends to them by `_directional_attention`, and mixes values and
-    attention.
+    A subclass calls `_values`, passes the values to `_directional_attention`, and mixes the values
+    with the attention's output.
     """
 
     def _sublayer_arguments(self, name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from keras_attnpool.types import Shape, Tensor
 
 
 class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
-    """Sets a tensor's mask, because Keras passes on only the first tensor's mask; not public."""
+    """Sets a tensor's mask; Keras itself passes on only the mask of the first input. Not public."""
 
     def __init__(self) -> None:
         super().__init__(autocast=False)

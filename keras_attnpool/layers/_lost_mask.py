@@ -10,7 +10,7 @@ _ATTENTION = (keras.layers.Attention, keras.layers.AdditiveAttention)
 
 
 def lost_mask_message(inputs: Any) -> str | None:
-    """The warning for a layer whose mask was lost in the graph above it, or `None`."""
+    """Returns the warning for a layer whose mask was lost before it, or `None`."""
     operation = None if _has_mask(inputs) else lost_at(inputs)
     if operation is None:
         return None
@@ -33,8 +33,8 @@ def lost_mask_message(inputs: Any) -> str | None:
 def lost_at(inputs: Any) -> Any:
     """Finds the operation that dropped the mask of `inputs`.
 
-    The search goes up from the inputs and into nested models. It follows tensors with the time
-    axis, and stops at tensors with a mask.
+    The search goes from the inputs back towards the start of the model, and into nested models. It
+    follows tensors that have the time axis, and stops at tensors that have a mask.
 
     Args:
         inputs: A Keras tensor `(batch, time, ...)` without a mask.

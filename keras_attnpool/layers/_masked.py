@@ -76,7 +76,7 @@ class MaskedInputs(LayerArguments, MaskReader):
         self._feature_dim(input_shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the config, whose dtype also names the quantized inner layers."""
+        """Returns the config; its dtype also says which inner layers are quantized."""
         config = super().get_config()
         policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
         quantized = {
@@ -93,7 +93,7 @@ class MaskedInputs(LayerArguments, MaskReader):
 
     @property
     def dtype_policy(self) -> Any:
-        """The dtype policy; a built layer also sets it on its inner layers."""
+        """Returns the dtype policy; if it is set on a built layer, the inner layers get it, too."""
         return self._dtype_policy
 
     @dtype_policy.setter

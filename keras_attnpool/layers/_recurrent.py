@@ -14,8 +14,8 @@ from keras_attnpool.types import Shape, Tensor
 class BidirectionalBase(MaskedInputs):
     """Base of the layers that read a masked sequence in both directions by LSTMs or GRUs.
 
-    Not public. A subclass defines the method `_states`. This method gets the kept steps in front,
-    and returns the states of both directions.
+    Not public. A subclass defines the method `_states`. The inputs of this method have the kept
+    steps of each row in front. The method returns the states of both directions.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,

@@ -35,14 +35,14 @@ class BlockSelfAttention(DirectionalAttentionBase):
     6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`
     7. `output_t = G_t * F_t + (1 - G_t) * h_t`
 
-    Blocks of `r = ceil((2 n)^(1/3))` steps save memory. For a text of `n` steps, memory then grows
-    as `n^(4/3)`. Attention between all steps grows as `n^2`. `b_v` adds the same number to all
-    steps of a block, and the softmax cancels it. The layer has `b_v` because the released code has
-    it; its gradient is exactly 0.
+    A block has `r = ceil((2 n)^(1/3))` steps, for a text of `n` steps. With these blocks, memory
+    grows as `n^(4/3)`. Attention between all steps would grow as `n^2`. `b_v` adds the same number
+    to all steps of a block, and the softmax cancels it. The layer has `b_v` because the released
+    code has it; its gradient is exactly 0.
 
-    Blocks begin at the first kept step. A hole keeps its place in its block. A block without a kept
-    step is 0. Without `block_length`, `n` is the length of each text, from the first to the last
-    kept step. So neither the length nor the side of the padding changes a result.
+    Blocks begin at the first kept step. A hole in the mask takes a place in its block. A block
+    without a kept step is 0. Without `block_length`, `n` is the length of each text, from the first
+    to the last kept step. So neither the length nor the side of the padding changes a result.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
@@ -223,7 +223,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
         time, size = ops.shape(mask)[1], blocks * places
 
         def of_length(length: Tensor) -> list[Tensor]:
-            """Computes numbers from the block length of each text, `(n, 1)`."""
+            """Computes the numbers that follow from the block length of each text, `(n, 1)`."""
             length = ops.maximum(length, 1)  # a table begins with 0
             step = ops.transpose(counted(0, blocks)) * ops.expand_dims(length, 2)
             step = step + counted(0, places)

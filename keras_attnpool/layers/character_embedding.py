@@ -89,9 +89,9 @@ class CharacterEmbedding(LayerArguments, MaskReader):
     - `kernel_k` `(k, char_dim, filters)` for each kernel size k, such as `kernel_1` and `kernel_3`.
     - `bias_k` `(filters,)` for each kernel size k, with `use_bias=True`.
 
-    Difference: the official code pads all words of a batch to the longest word. The windows of that
-    code reach past the end of shorter words, but not past the end of the longest word. Here the
-    windows may reach past the end of every word.
+    Difference: the official code pads all words of a batch to the longest word. In that code,
+    windows reach past the end of a shorter word, but not past the end of the longest word. In this
+    layer, windows may reach past the end of every word.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, sections 3.1

@@ -35,8 +35,8 @@ class ConvMultiHeadAttention(AttentionBase):
 
     Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
     convolutions read zeros at padded steps and past the ends. No query attends to a padded key.
-    Outputs and weights of padded queries are exactly 0. A hole in the mask keeps its position. The
-    output has the same mask.
+    Outputs and weights of padded queries are exactly 0. The steps after a hole in the mask keep
+    their positions. The output has the same mask.
 
     Args:
         num_heads: Number of attention heads.

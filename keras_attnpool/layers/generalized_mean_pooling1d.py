@@ -23,12 +23,12 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
 
-    With `p = 1` this is the mean. With a larger `p` the output is nearer to the maximum. All values
-    below `epsilon` count as `epsilon` and get no gradient. So the inputs should be mostly positive,
-    such as the outputs of a ReLU. The layer computes the powers by logarithms, relative to the
-    largest value, in float32 at least. So no power overflows or vanishes, even in half precision.
-    If the learned power becomes negative, the output approaches the minimum. A power between -0.001
-    and 0.001 counts as 0.001. The output is then nearly the geometric mean.
+    With `p = 1` this is the mean. With a larger `p` the output is nearer to the maximum. A value
+    below `epsilon` counts as `epsilon` and gets no gradient. So the inputs should be mostly
+    positive, such as the outputs of a ReLU. The layer computes the powers by logarithms, relative
+    to the largest value, in float32 at least. So no power overflows or vanishes, even in half
+    precision. If the learned power becomes negative, the output approaches the minimum. A power
+    between -0.001 and 0.001 counts as 0.001. The output is then nearly the geometric mean.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,

@@ -33,14 +33,14 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     - Padded: a tensor `(batch, sentences, words)` of ids, or `(batch, sentences, words, dim)` of
       features with their mask. An eager call computes only the sentences that have words. A
       compiled function (TensorFlow, JAX, `torch.compile`) also computes the empty sentences and
-      drops their results. In the losses that the encoder adds, an empty sentence counts as a
+      drops their results. If the encoder adds losses, an empty sentence counts in them as a
       sentence of one word.
     - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`. The
       arrays `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their
       features `(rows, words, dim)`. Short sentences are in narrow arrays, and long sentences are in
-      wide arrays. So most of the padding is saved on every backend. The array `"documents"`
-      `(batch, sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows
-      of all arrays are numbered together, from 1.
+      wide arrays. So there is little padding, on every backend. The array `"documents"` `(batch,
+      sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows of all
+      arrays are numbered together, from 1.
 
     Masking: the integer id 0 is padding. If the words have a mask, from previous layers or from
         `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and

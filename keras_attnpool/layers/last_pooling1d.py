@@ -18,9 +18,9 @@ class LastPooling1D(GlobalPoolingBase):
     Padding may be at the end, in front, or between kept steps.
 
     After a bidirectional layer, the last step holds a forward state that has read all steps, and a
-    backward state that has read only this step. `bidirectional=True` takes the final state of both
-    directions: the first half of the features at the last kept step, and the second half of the
-    features at the first kept step.
+    backward state that has read only this step. So `bidirectional=True` takes the final state of
+    each direction: the first half of the features at the last kept step, and the second half at the
+    first kept step.
 
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,

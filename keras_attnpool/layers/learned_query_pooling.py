@@ -19,8 +19,8 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class LearnedQueryPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per learned query, by multi-head attention.
 
-    SigLIP (MAP head), CoCa, V-JEPA, and PMA (for sets) pool this way. With inputs `x_t` of one
-    example, query `s_j`, and head `h` of size `d = key_dim`:
+    SigLIP (MAP head), CoCa, V-JEPA and, for sets, PMA pool by learned queries. With inputs `x_t` of
+    one example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
     2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`

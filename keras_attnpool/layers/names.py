@@ -90,7 +90,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
 
 def identifiers(names: Iterable[str]) -> str:
-    """Lists the identifiers of layers with these short names, for messages."""
+    """Lists all identifiers of layers, for messages: these short names and the classes."""
     return (
         f"one of {tuple(names)}, the class name of a layer, a config "
         "{'class_name': one of these, 'config': its arguments}, or a keras layer"
@@ -116,7 +116,7 @@ def is_attention_layer(layer: Any) -> bool:
 
 
 def is_made(identifier: Any) -> bool:
-    """Whether the identifier is a layer, or the whole configuration of a layer."""
+    """Returns whether the identifier is a layer, or a layer's whole configuration."""
     whole = isinstance(identifier, dict) and "module" in identifier
     return whole or isinstance(identifier, keras.layers.Layer)
 
@@ -127,7 +127,7 @@ def resolve(
     """Returns the class or function for a name or configuration, and its arguments.
 
     Args:
-        identifier: Identifier as in `get`, except a layer and a whole configuration.
+        identifier: An identifier as in `get`, but no layer and no whole configuration.
         names: Meaning of each short name.
 
     Returns:

@@ -83,8 +83,8 @@ class PositionFusion(FusionBase):
     - `bias` `((k + 1) * dim,)` is b_P.
 
     Difference: in the paper `b_P` has a column for each position, so that layer could read only one
-    length. In the released code the bias is a vector, as here. A second bias vector there has no
-    effect.
+    length. In the released code the bias is a vector, as in this layer. That code also has a second
+    bias vector, which has no effect.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,

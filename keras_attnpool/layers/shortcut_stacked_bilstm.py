@@ -139,12 +139,12 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     @property
     def forward_lstms(self) -> list[keras.layers.LSTM]:
-        """The LSTMs of the forward direction, from the lowest."""
+        """Returns the LSTMs of the forward direction, the lowest first."""
         return [getattr(self, f"forward_lstms_{n}") for n in range(1, self.num_layers + 1)]
 
     @property
     def backward_lstms(self) -> list[keras.layers.LSTM]:
-        """The LSTMs of the backward direction, from the lowest."""
+        """Returns the LSTMs of the backward direction, the lowest first."""
         return [getattr(self, f"backward_lstms_{n}") for n in range(1, self.num_layers + 1)]
 
     def _states(self, words: Tensor, steps: BothDirections, training: bool | None) -> Any:
