@@ -9,7 +9,7 @@ from pathlib import Path
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[Path]:
-    """Yields a temporary path, and renames this file to `path` if no error occurs."""
+    """Yields a temporary path; if no error occurs, renames that file to `path` at the end."""
     # A killed process leaves this file behind; `cli.runs.remove_leftovers` knows its name.
     temporary = path.with_name(f".{secrets.randbits(64)}.{path.name}")
     try:

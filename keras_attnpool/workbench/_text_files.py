@@ -58,15 +58,15 @@ def opened(
     newline: str | None = "",
     advice: Mapping[str, str] = ADVICE,
 ) -> Iterator[TextIO]:
-    """Opens a text file, gzipped or not. The file is opened once, so it may be a pipe.
+    """Opens a text file, gzipped or not; it is opened only once, so it may be a pipe.
 
     Args:
-        owner: The function whose argument `encoding` the errors name, or `""`.
+        owner: The public function with the argument `encoding`, for error messages, or `""`.
         path: The file.
         encoding: The encoding. If no encoding is given, a byte order mark of UTF-16 or UTF-32 sets
             it.
         newline: As in `open`.
-        advice: Advice on files that are not text, by kind of file.
+        advice: A sentence for the error about a file that is not text, by kind of file.
 
     Raises:
         ValueError: If the file is not a text file, or if it is not in this encoding.
@@ -120,7 +120,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
 
 
 def control_remark(path: PathLike, content: str, encoding: str) -> str:
-    """Returns a remark if a text or line has control characters, else `""`."""
+    """Returns a remark for a message if a text has control characters, else `""`."""
     found = _CONTROL.search(content)
     if not found:
         return ""
@@ -180,7 +180,7 @@ def tsv_rows(content: str) -> Iterator[Row]:
 def csv_rows(path: PathLike, lines: Iterable[str], delimiter: str) -> Iterator[Row]:
     """Yields each row of a CSV file as soon as it is read.
 
-    If the first row has quoted fields and another delimiter, each row is a single field.
+    If the first row has quoted fields but not this delimiter, each row is a single field.
     `column_places` refuses such rows.
 
     Raises:
@@ -272,7 +272,7 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """Guesses the encoding of bytes that are not UTF-8, from the most plausible text."""
+    """Guesses the encoding of bytes that are not UTF-8: the one with the most plausible text."""
     if guess := _utf_16(content):
         return guess
     if b"\0" in content:

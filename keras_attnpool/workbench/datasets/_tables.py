@@ -36,7 +36,7 @@ def read(path: Path) -> tuple[list[list[str]], str]:
 
 
 def write_all(tables: dict[Path, Iterable[Row]]) -> None:
-    """Writes tables. Each file is written whole, and no file is written if one fails."""
+    """Writes tables. If one file fails, no file is written; no file is ever written in part."""
     with contextlib.ExitStack() as files:
         for path, rows in tables.items():
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -99,9 +99,9 @@ class _Labeled:
     def split(self, fraction: float, seed: int = 0) -> tuple[Self, Self]:
         """Splits the set at random into two parts with the same class proportions.
 
-        The second part gets the share `fraction` of the rows of each class. These numbers are
-        rounded so that the second part has `round(fraction * N)` rows. Both parts keep the order of
-        the rows.
+        The second part gets the share `fraction` of the rows of each class. The numbers of rows are
+        rounded so that the second part has `round(fraction * N)` rows in all. Both parts keep the
+        order of the rows.
 
         Args:
             fraction: Share of the second (validation) part, strictly between 0 and 1.

@@ -39,7 +39,7 @@ _KEYS: dict[str, Callable[[Row], str]] = {
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-    """The required contents of a table in the cache."""
+    """The contents that a table in the cache must have."""
 
     # The number of rows of each key. A table must agree with one of the entries. A download agrees
     # with the first entry.
@@ -82,7 +82,7 @@ class Download:
 
 @dataclasses.dataclass(frozen=True)
 class PublicSet:
-    """The source of a set, and its expected content."""
+    """The source of a set, and the content that it must have."""
 
     folder: str  # its folder in the cache
     page: str  # its home page
@@ -328,7 +328,7 @@ def load(
     this file instead of a download.
 
     A table of the cache is checked whenever it is read. The number of rows of every class must be
-    right. There is a warning if the SHA-256 differs from a known reference copy. For IMDB, only the
+    right. There is a warning if the SHA-256 of the table is not the known one. For IMDB, only the
     numbers of rows are checked.
 
     The list shows the sets with their splits and options. The cache has the folders `R8`, `TREC`,
@@ -354,7 +354,7 @@ def load(
     a warning. You must download HaHackathon by hand.
 
     A table of the cache is a file `FOLDER/SPLIT.tsv.gz` in UTF-8. It has one example per line,
-    `label<TAB>text`, without header and quoting. Each set has its own terms of use, see its home
+    `label<TAB>text`, without header and quoting. Each set has terms of use; see the set's home
     page.
 
     Args:

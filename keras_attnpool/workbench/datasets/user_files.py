@@ -50,8 +50,8 @@ def load_tsv(
         label_names: The classes in order, for instance `train.label_names` of the training file.
             Any other label is an error. `None` takes the labels of the file. These labels are
             sorted as numbers if all are numbers, and as texts otherwise.
-        encoding: Encoding of the file. A byte order mark is dropped. If you set no encoding, a mark
-            of UTF-16 or UTF-32 sets it.
+        encoding: Encoding of the file. A byte order mark is dropped. If you set no encoding, a byte
+            order mark of UTF-16 or UTF-32 sets it.
         skip_empty: Whether lines without a text or a label are left out, with a warning that counts
             these lines. With `False`, such lines are an error.
 

@@ -20,7 +20,7 @@ _VERSION = 1
 
 
 def checked_texts(owner: str, texts: Iterable[str]) -> list[str]:
-    """Returns texts as a list; raises an error unless all are valid Unicode strings."""
+    """Returns texts as a list; raises an error unless each text is a valid Unicode string."""
     checked = column(owner, "texts", texts)
     for index, text in enumerate(checked):
         try:
@@ -56,7 +56,7 @@ def checked_vocabulary(owner: str, vocabulary: Iterable[str]) -> tuple[str, ...]
 def cut_and_padded(
     owner: str, rows: Iterable[list[int]], max_length: int | None, pad_to: int | None, truncate: str
 ) -> Int32s:
-    """Cuts and pads rows by the arguments of `encode`."""
+    """Cuts and pads rows as the arguments of `encode` demand."""
     check_integers(owner, or_none=True, max_length=max_length, pad_to=pad_to)
     validate("truncate", truncate, one_of(("end", "start", "middle")), owner)
     limit = min(max_length or sys.maxsize, pad_to or sys.maxsize)
@@ -114,7 +114,7 @@ class Vocabulary:
         return f"{self._owner}(vocabulary_size={self.vocabulary_size}, lowercase={self.lowercase})"
 
     def save(self, path: PathLike) -> None:
-        """Writes the tokenizer as one JSON file, whole or not at all.
+        """Writes the tokenizer as one JSON file; an error leaves no half-written file.
 
         Args:
             path: The file. An existing file is replaced.

@@ -48,12 +48,12 @@ class DocumentBatches(Batches):
 
     All widths except the last are the same in all batches. They give the least padding. The last
     width is the length of the bucket's longest sentence. In all groups except the last, N_k is
-    about the average number of sentences, and is the same for all full batches of a bucket. If a
-    group is full, its further sentences go to the next group. Unused rows are zero. The number of
-    rows of the last group is rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled
-    model gets few shapes. With `corpora.reviews` and batches of 32, five epochs have about ten
-    shapes per bucket. If there are fewer distinct lengths than groups, each unused group has a
-    single row.
+    about the average number of sentences that a batch of the bucket has in this group. So N_k is
+    the same for all full batches of a bucket. If a batch has more sentences for a group, these
+    sentences go to the next group. Unused rows are zero. The number of rows of the last group is
+    rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model gets few shapes.
+    With `corpora.reviews` and batches of 32, five epochs have about ten shapes per bucket. If there
+    are fewer distinct lengths than groups, each unused group has a single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
     buckets. TensorFlow then treats these sizes as variable.
@@ -163,11 +163,11 @@ class DocumentBatches(Batches):
                 self._rooms[bucket, size] = _rooms(widths, members, size)
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
-        """The documents of each batch, with similar numbers of sentences."""
+        """Returns the documents of each batch, which have similar numbers of sentences."""
         return in_buckets(self._bucket_of, self._shapes, self.batch_size, random)
 
     def inputs_of(self, rows: Int64s) -> Any:
-        """The inputs of a batch of these documents."""
+        """Returns the inputs of a batch of these documents."""
         bucket = self._bucket(rows)
         size, width = self._shapes[bucket]
         places = np.arange(size)
@@ -197,7 +197,7 @@ class DocumentBatches(Batches):
         return int(self._bucket_of[chosen[0]])
 
     def places_of(self, rows: Int64s) -> int:
-        """The number of ids in the inputs of these documents, including padding."""
+        """Returns the number of ids in the inputs of these documents, including padding."""
         bucket = self._bucket(rows)
         if not self._packed:
             size, width = self._shapes[bucket]

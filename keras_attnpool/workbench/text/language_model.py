@@ -69,8 +69,7 @@ class LanguageModel:
         sequence_length: Number of positions of an encoded text.
         dim: Size of a token's features.
 
-    Raises:
-        ValueError: If `backbone` or `preprocessor` is of another kind.
+    Raises: ValueError: If `backbone` or `preprocessor` is of another kind.
         ValueError: If the arguments do not fit together.
         ImportError: If KerasHub is missing.
 
@@ -128,7 +127,7 @@ class LanguageModel:
         tokenizer_options: Mapping[str, Any] | None = None,
         layer: int | None = None,
     ) -> "LanguageModel":
-        """Loads a pre-trained model with its preprocessing, through KerasHub.
+        """Loads a pre-trained model and its preprocessing from KerasHub.
 
         KerasHub finds the classes that a preset needs. A preset that is not on disk is downloaded
         once.
@@ -149,9 +148,9 @@ class LanguageModel:
             tokenizer_options: Arguments of the tokenizer that replace arguments of the preset, such
                 as `{"strip_accents": True}`.
             layer: The layer, counted from 1, whose states are the features. `None` is the last
-                layer. The layers after `layer` are left out. The last layer fits the task that the
-                model has learned: `"minilm"` compares sentences. For another task, an earlier layer
-                can be better.
+                layer. Later layers are left out. The last layer fits the task that the model was
+                trained for; `"minilm"` was trained to compare sentences. For another task, an
+                earlier layer can be better.
 
         Returns:
             The model.

@@ -139,8 +139,7 @@ class WordTokenizer(Vocabulary):
         Args:
             text: A string.
 
-        Returns:
-            The tokens, one for each id of the text.
+        Returns: The tokens, one for each id of the text.
 
         Raises:
             ValueError: If `text` is not a valid Unicode string.
@@ -193,14 +192,15 @@ class WordTokenizer(Vocabulary):
     def encode_sentences(
         self, texts: Iterable[str], max_sentences: int | None = None, max_words: int | None = None
     ) -> Int32s:
-        """Turns texts into one array of ids with one row per sentence.
+        """Turns each text into rows of ids, one row per sentence, in one array.
 
         `split_sentences` finds the sentences. Together the sentences have all tokens of the text.
 
         Args:
             texts: Sequence of B strings.
             max_sentences: Further sentences are dropped. `None` sets no limit.
-            max_words: Further tokens of a sentence are dropped. `None` sets no limit.
+            max_words: Largest number of tokens of a sentence; its further tokens are dropped.
+                `None` sets no limit.
 
         Returns:
             int32 array of shape `(B, S, W)`, padded with 0. S is the largest number of sentences of

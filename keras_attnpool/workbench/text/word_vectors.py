@@ -41,8 +41,8 @@ def word2vec(
 ) -> Float32s:
     """Trains word2vec vectors (Mikolov et al., 2013) on texts, with gensim.
 
-    The training uses the tokens that the model will read. Words outside the vocabulary are `[UNK]`,
-    so `[UNK]` gets a trained vector.
+    The training uses the tokens that the model will read. Each word outside the vocabulary counts
+    as `[UNK]`, so `[UNK]` gets a trained vector, too.
 
     Args:
         texts: Sequence of strings, the training split.
