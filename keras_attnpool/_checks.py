@@ -103,7 +103,7 @@ class ArgumentError(ValueError):
 
 
 def is_shape(shape: Sequence[int | None], expected: Sequence[int | None]) -> bool:
-    """Whether a shape equals the expected shape; unknown sizes are not compared."""
+    """Returns whether a shape equals the expected shape; unknown sizes are not compared."""
     return len(shape) == len(expected) and all(
         size is None or wanted is None or size == wanted
         for size, wanted in zip(shape, expected, strict=True)
@@ -263,8 +263,7 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     Returns:
         The decorator.
 
-    Raises:
-        KeyError: If nothing determines the allowed values of an argument.
+    Raises: KeyError: If nothing determines the allowed values of an argument.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:
@@ -352,7 +351,7 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
 
     Raises:
         ValueError: If `values` is not such a sequence, or if `of` is "strings" and an entry is not
-            a string. The message names the column to pass.
+            a string. If `values` is a table, the message asks for one column.
     """
     kind, cure, received = type(values).__name__, "", type(values).__name__
     shape = tuple(getattr(values, "shape", ()))

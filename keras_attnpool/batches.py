@@ -194,7 +194,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 
     @property
     def padding_share(self) -> float:
-        """The share of padding among all steps of this epoch, in [0, 1]."""
+        """Returns the share of padding among all steps of this epoch, in [0, 1]."""
         return 1.0 - self._used / sum(self.places_of(rows) for rows in self._batches)
 
     def __len__(self) -> int:
@@ -213,7 +213,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return inputs, labels, self._sample_weight[rows]
 
     def on_epoch_end(self) -> None:
-        """Draws the next epoch's order; Keras calls it after every pass."""
+        """Draws the order of the next epoch; Keras calls this method after every epoch."""
         if self._shuffle:
             self._epoch += 1
             self._arrange()
@@ -237,7 +237,7 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         return keras.tree.map_structure(lambda each: each[places], outputs)
 
     def in_data_order(self) -> tuple[Self, Int64s]:
-        """Returns unshuffled batches of similar length, and the place of each row."""
+        """Returns unshuffled batches of rows of similar length, and the place of each row."""
         bucketed = copy.copy(self)
         bucketed._shuffle, bucketed._batches = False, bucketed.arranged(None)
         return bucketed, np.argsort(np.concatenate(bucketed._batches))
@@ -272,14 +272,15 @@ class SequenceBatches(Batches):
 
     A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`. Examples are
     the words of a text, the instances of a bag and the frames of a recording. A batch is padded to
-    the smallest boundary that is at least the length of its rows. No row is cut, and no array holds
-    all rows. Batches have few shapes, so a model is compiled for few shapes.
+    the smallest boundary that is at least the length of its rows. No row is cut. Only a batch is
+    padded, never all rows together. Batches have few shapes, so a model is compiled only a few
+    times.
 
     Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
     new batches in a new order. The same seed gives the same batches. With `shuffle=False` rows keep
-    their order, so row i of `model.predict(batches)` belongs to row i of the data. A row that is
-    much longer than its neighbours then has its own batch. The results of `batches.predict(model)`
-    are in the order of the data in both cases.
+    their order, so row i of `model.predict(batches)` belongs to row i of the data. Then a row that
+    is much longer than its neighbours has a batch of its own. The results of
+    `batches.predict(model)` are in the order of the data with and without `shuffle`.
 
     If there are several lengths, the first two batches differ in length. TensorFlow then treats the
     length as variable.
@@ -415,14 +416,14 @@ class SequenceBatches(Batches):
         return len(self._inputs) * len(rows) * self._length_of(rows)
 
     def arranged(self, random: np.random.Generator | None) -> list[Int64s]:
-        """The rows of each batch, of similar length."""
+        """Returns the rows of each batch; they have similar lengths."""
         self._least, self._first_is_longer = 0, False
         shapes = [(boundary,) for boundary in self._boundaries]
         bucket_of = np.searchsorted(self._boundaries, self._lengths)
         return in_buckets(bucket_of, shapes, self.batch_size, random)
 
     def in_order(self) -> list[Int64s]:
-        """The rows of each batch in the order of the data. A much longer row is alone."""
+        """Returns the rows of each batch in the order of the data. A much longer row is alone."""
         self._least, self._first_is_longer = 0, False
         bucket_of = np.searchsorted(self._boundaries, self._lengths)
         batches = self._cheapest(np.array(self._boundaries)[bucket_of])

@@ -103,7 +103,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class AttentionOrthogonality(HeadRegularizer):
-    """Favours heads with few and different tokens: `factor * ||A A^T - I||_F^2`.
+    """Favours heads that attend to few and different tokens: `factor * ||A A^T - I||_F^2`.
 
     The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if its head attends
     to a single token. An entry off the diagonal is 0 only if its two heads share no token. The norm
@@ -144,7 +144,7 @@ class AttentionOrthogonality(HeadRegularizer):
         return self.factor * ops.sum(ops.square(products - identity), axis=(-2, -1))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Computes the mean over the examples that count, and over the features, if any."""
+        """Computes the mean penalty, also over the features of `(batch, heads, time, features)`."""
         if len(heads.shape) != 4:
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))
@@ -216,7 +216,7 @@ class HeadDistance(HeadRegularizer):
         batch_mean: Whether the hinge `max(threshold - d_ij, 0)` is applied to the mean distance of
             the batch, as in the authors' released code. With `False` the hinge is applied to each
             example, as in the equations.
-        normalize: Whether the distance is relative to the size of the heads.
+        normalize: Whether the distance of two heads is divided by the mean of their squared norms.
 
     Raises:
         ValueError: If `factor` is not a finite number, or if `threshold` is negative.
@@ -250,7 +250,7 @@ class HeadDistance(HeadRegularizer):
         return self._hinge(self._distances(heads))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Computes the mean penalty of the examples that count, or of their mean distance."""
+        """Computes the mean penalty of the examples that count, or the penalty of their mean."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
         heads = _flatten_features(heads, self)

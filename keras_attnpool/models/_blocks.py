@@ -15,8 +15,8 @@ from keras_attnpool.types import ActivationLike, Tensor
 class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
     """Calls an encoder with `training=False` in every call of the model; not public.
 
-    A functional model passes its own `training` to every layer, even to a layer that was called
-    with another value when the model was built.
+    Without this layer, a functional model would pass its own `training` to the encoder, even if the
+    encoder was called with `training=False` when the model was built.
     """
 
     def __init__(self, encoder: keras.Model, **kwargs: Any) -> None:
@@ -49,7 +49,7 @@ class InferenceMode(keras.layers.Layer):  # type: ignore[misc]
 
 @keras.saving.register_keras_serializable(package="keras_attnpool")
 class CheckedMask(keras.layers.Layer):  # type: ignore[misc]
-    """Turns an input of 0 and 1 into a boolean mask, and refuses other values that it can read.
+    """Turns an input of 0 and 1 into a boolean mask; other values, if readable, raise an error.
 
     Not public. Keras casts an input to the input's `dtype` before any layer reads it. So a boolean
     input would reverse an additive mask, which has 0 for kept steps and -1e9 for padding. `source`
@@ -299,7 +299,7 @@ def pair_classifier(
     activation: ActivationLike = "relu",
     shortcut: bool = False,
 ) -> keras.Model:
-    """Builds a classifier of text pairs; one encoder, `inputs` to `vector`, reads both texts."""
+    """Builds a classifier of text pairs; one encoder, from `inputs` to `vector`, reads both."""
     encoder = keras.Model(inputs, vector, name="sentence_encoder")
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     each: list[Any] = pair

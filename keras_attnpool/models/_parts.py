@@ -56,8 +56,8 @@ POSITIONS = (
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
     """Calls a layer, with the mask if there is a mask and the layer reads it.
 
-    Layers of other packages get zeros at padding. They get the mask by the name that their call
-    uses.
+    Layers of other packages get inputs with zeros at padding, and the mask under the name that
+    their `call` uses.
     """
     if not isinstance(part, keras.layers.Layer):
         return part(x, mask)
@@ -77,7 +77,7 @@ def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def attends(part: Part) -> bool:
-    """Whether a part is called like keras.layers.MultiHeadAttention, for self-attention."""
+    """Returns whether a part is called like `MultiHeadAttention`, with query and value."""
     call = part.call if isinstance(part, keras.layers.Layer) else part
     return {"value", "attention_mask"} <= set(inspect.signature(call).parameters)
 
@@ -104,9 +104,9 @@ def encode(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
 
 
 def both_directions(part: Part, before: bool) -> bool:
-    """Whether states are forward states followed by an equal number of backward states.
+    """Returns whether the first half of the states are forward, the second half backward.
 
-    `before` tells whether this holds for the inputs of the encoder `part`.
+    `before` tells whether the inputs of the encoder `part` have this form.
     """
     if isinstance(part, BOTH_DIRECTIONS):
         return bool(part.merge_mode == "concat")
@@ -209,7 +209,7 @@ class WindowConv1D(keras.layers.Conv1D):  # type: ignore[misc]
 
 
 def window(filters: int, size: int, name: str) -> keras.layers.Layer:
-    """The convolution of one width, centred on each step."""
+    """Applies the convolution of one width, centred on each step."""
     return WindowConv1D(
         filters, size, padding="same", data_format="channels_last", activation="relu", name=name
     )
@@ -234,7 +234,7 @@ def convolutions(
 
 
 def plain_pooling(name: str) -> keras.layers.Layer:
-    """Makes the pooling "max", "mean" or "last" for states of both directions, named "pooling"."""
+    """Makes the layer for `"max"`, `"mean"` or `"last"` of the states of both directions."""
     options = {"bidirectional": True} if name == "last" else {}
     return layers.get({"class_name": name, "config": {**options, "name": "pooling"}})
 

@@ -32,7 +32,7 @@ def stacked_bilstm(given: dict[str, Any]) -> tuple[Any, Tensor]:
 
 
 def pooling_of(given: dict[str, Any], **unused: Any) -> keras.layers.Layer:
-    """Returns the layer for a name of `POOLINGS`, named "pooling".
+    """Makes the layer for a name of `POOLINGS`; the layer's name is "pooling".
 
     Args:
         given: The arguments of a builder.

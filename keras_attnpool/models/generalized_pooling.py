@@ -44,10 +44,10 @@ def GeneralizedPoolingClassifier(
 ) -> keras.Model:
     """Builds the text classifier: embeddings, stacked BiLSTMs, generalized pooling, MLP.
 
-    The arguments give every row of the paper's table 4. The penalty on the parameter matrices is
-    `kernel_regularizer=HeadDistance(...)`, the penalty on the attention is `attention_regularizer`,
-    and the penalty on the heads' vectors is `vector_regularizer`. The paper's figure 1 varies
-    `num_heads` and `per_feature`.
+    With the right arguments, this function builds the model of every row of the paper's table 4.
+    The penalty on the parameter matrices is `kernel_regularizer=HeadDistance(...)`, the penalty on
+    the attention is `attention_regularizer`, and the penalty on the heads' vectors is
+    `vector_regularizer`. The paper's figure 1 varies `num_heads` and `per_feature`.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

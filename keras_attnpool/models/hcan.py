@@ -43,12 +43,13 @@ def HCAN(
     """Builds HCAN: positions, self-attention and target attention, for words and then for
     sentences.
 
-    Arguments give the eight neural rows of the paper's table 2. `hierarchical=False` reads the
-    whole text as one sequence. `parallel=False` uses one self-attention instead of the product of
-    two. `pooling="max"` takes the maximum instead of the target attention.
+    With the right arguments, this function builds the eight neural models of the paper's table 2.
+    `hierarchical=False` reads the whole text as one sequence. `parallel=False` uses one
+    self-attention instead of the product of two. `pooling="max"` takes the maximum instead of the
+    target attention.
 
     Padding never changes a result, and rows may differ in length. An eager call skips sentences
-    without words. Packed batches save most of the padding on every backend, see
+    without words. Packed batches need little padding on every backend, see
     `keras_attnpool.layers.HierarchicalEncoder`.
 
     Args:

@@ -39,9 +39,10 @@ def LAMA(
 ) -> keras.Model:
     """Builds LAMA: embeddings, BiGRU, low-rank multi-head attention pooling, MLP.
 
-    Arguments give the rows of the paper's table 4. The default is LAMA+ctx, and `context="learned"`
-    gives LAMA. The penalty +d_p is `attention_regularizer=AttentionOrthogonality(0.2)`. The penalty
-    +d_e is `vector_regularizer=CosineDisagreement(0.2)`. `gru_units=None` gives LAMA Encoder (see
+    With the right arguments, this function builds the models of the paper's table 4. The default is
+    LAMA+ctx, and `context="learned"` gives LAMA. The penalty +d_p is
+    `attention_regularizer=AttentionOrthogonality(0.2)`. The penalty +d_e is
+    `vector_regularizer=CosineDisagreement(0.2)`. `gru_units=None` gives LAMA Encoder (see
     `LAMAEncoder`).
 
     Args:

@@ -54,9 +54,9 @@ def MPSAN(
 ) -> keras.Model:
     """Builds MPSAN: embeddings, positional self-attentions, fusion, multi-dimensional attention.
 
-    The arguments give every row of the paper's tables 2 to 5. In this list, `bw` is `("earlier",)`,
-    `fw` is `("later",)`, `fa2` is `("faraway_2",)`, and `fa3` is `("faraway_3",)`. `+sd` adds
-    `"scaled_distance"`, and `+d` adds `"distance"`:
+    With the right arguments, this function builds the model of every row of the paper's tables 2 to
+    5. In this list, `bw` is `("earlier",)`, `fw` is `("later",)`, `fa2` is `("faraway_2",)`, and
+    `fa3` is `("faraway_3",)`. `+sd` adds `"scaled_distance"`, and `+d` adds `"distance"`:
 
     - table 2 numbers its models 0 to 6. Their `positions` are `()`, `(bw, fw)`, `(bw+sd, fw+sd)`,
       `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and
@@ -162,8 +162,8 @@ def MPSANPair(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: The same as in `MPSAN`, but the input of the classifier has no dropout. The paper's
-            0.55 for this task is the share of features that its code keeps.
+        dropout: As in `MPSAN`, but without dropout of the classifier's input. For this task the
+            paper has 0.55; in its code, this is the share of features that are kept.
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling. The paper has
             an L2 penalty of 5e-4 for this task.
         classifier_activation: Activation of the output; `None` gives logits.

@@ -28,9 +28,9 @@ def MultiHeadSAN(
     """Builds the multi-head baseline: embeddings with sinusoidal positions, multi-head attention.
 
     The attention is `keras.layers.MultiHeadAttention`, and the pooling is
-    `MultiDimAttentionPooling`. Without positions the model would ignore word order. The position
-    layer is from KerasHub, so building and loading this model needs `keras-hub`. Positions count
-    from the first kept step.
+    `MultiDimAttentionPooling`. Without positions the model could not see the order of the words.
+    The position layer is from KerasHub, so building and loading this model needs `keras-hub`.
+    Positions count from the first kept step.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

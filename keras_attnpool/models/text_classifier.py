@@ -60,9 +60,8 @@ def TextClassifier(
     The names of poolings are listed in `layers.get`. Examples are `"mean"`, `"max"`, `"attention"`,
     `"lama"` and `"learned_query"`.
 
-    Every layer gets the mask, even if a layer before it loses the mask. For layers of other
-    packages, the padded steps are set to 0 first. Short names may have hyphens instead of
-    underscores.
+    Every layer gets the mask, even if an earlier layer loses it. Before a layer of another package,
+    the padded steps are set to 0. Short names may have hyphens instead of underscores.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.

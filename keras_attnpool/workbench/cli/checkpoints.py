@@ -26,7 +26,7 @@ COLUMNS = {"loss", "val_loss", "val_accuracy", "seconds"}  # every history has t
 class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
     """Saves every finished epoch, and stops `patience` epochs after the best epoch.
 
-    Early stopping needs only the history.
+    Early stopping only reads the history of the training.
 
     Args:
         run: The run folder.
@@ -62,7 +62,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     @property
     def best_epoch(self) -> int:
-        """The epoch (from 1) with the best validation accuracy. The lowest loss decides ties."""
+        """The epoch, from 1, with the best validation accuracy; a tie goes to the lower loss."""
         scores = zip(self.history["val_accuracy"], self.history["val_loss"], strict=True)
         ranked = [(accuracy, -loss) for accuracy, loss in scores]
         return 1 + ranked.index(max(ranked))
@@ -73,7 +73,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
         return self.epochs > 0 and self.epochs - self.best_epoch >= self._options.patience
 
     def summary(self) -> dict[str, Any]:
-        """The metrics of the whole training."""
+        """Returns the metrics of the whole training."""
         return {
             "epochs": self.epochs,
             "best_epoch": self.best_epoch,
@@ -131,7 +131,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
     def restore(self, model: keras.Model) -> None:
         """Restores the state of a compiled model after the last finished epoch.
 
-        Restores the weights, the state of the optimizer, and the states of the random generators,
+        Restores the weights, and also the states of the optimizer and of the random generators,
         which `save_weights` does not save.
         """
         path = self._weights(self.epochs)

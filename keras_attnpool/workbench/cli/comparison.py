@@ -188,9 +188,9 @@ def mixed(
 ) -> tuple[float, float, float]:
     """Chooses three factors: of a network, of TF-IDF, and of the regression on mean states.
 
-    Factors are allowed if the validation accuracy is at least as high as with the network alone.
-    The function chooses the allowed factors with the smallest loss. The last two factors are 0 if
-    the network alone is best.
+    The factors must give a validation accuracy that is at least as high as with the network alone.
+    Among such factors, the function chooses those with the smallest loss. The last two factors are
+    0 if the network alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN
@@ -210,7 +210,7 @@ def largest(data: Data) -> npt.NDArray[np.int64]:
 
 
 def accuracy(labels: npt.NDArray[Any], predicted: npt.NDArray[Any], balanced: bool) -> float:
-    """The share of right predictions, or with `balanced` the mean of the shares by class."""
+    """Returns the share of right predictions; with `balanced`, the mean of the classes' shares."""
     return _mean(predicted == labels, labels, balanced)
 
 
@@ -248,7 +248,7 @@ def sentence(
     simpler: list[str],
     balanced: bool = False,
 ) -> str:
-    """Tells whether the model is better than the simpler rows.
+    """Says in words whether the model is better than the simpler rows.
 
     Args:
         labels: The true class of every test text.
@@ -318,7 +318,7 @@ def columns(balanced: bool) -> tuple[str, ...]:
 
 
 def cells(result: Mapping[str, Any], balanced: bool) -> list[str]:
-    """The cells of one row of the table of results."""
+    """Returns the cells of one row of the table of results."""
     row = [f"{result['accuracy']:.3f}", f"{result['macro_f1']:.3f}"]
     if balanced:
         row.insert(1, f"{result['balanced_accuracy']:.3f}")

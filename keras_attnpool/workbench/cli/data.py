@@ -43,12 +43,12 @@ class Data(NamedTuple):
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Number of texts of each part."""
+        """Returns the number of texts of each part."""
         return {name: len(part) for name, part in self._asdict().items()}
 
     @property
     def digest(self) -> str:
-        """A hash of all texts and labels."""
+        """Returns a hash of all texts and labels."""
         content = hashlib.sha256()
         for part in self:
             for row in zip(part.texts, part.labels.tolist(), strict=True):
@@ -107,7 +107,7 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
-    """Returns a remark if labels are longer than texts. The columns are then probably swapped."""
+    """Returns a remark if labels are longer than texts: the columns are probably swapped then."""
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
     if mean_label <= np.mean([len(text) for text in whole.texts]):
         return []

@@ -66,7 +66,7 @@ class Explanation(NamedTuple):
         return None if self.heads is None else self.heads.mean(axis=0)
 
     def first(self, number: int) -> Self:
-        """Returns the explanation of the first words only."""
+        """Returns the explanation, cut after the given number of words."""
         heads = None if self.heads is None else self.heads[:, :number]
         words, effects = self.words[:number], self.effects[:number]
         return self._replace(words=words, effects=effects, heads=heads)
@@ -105,7 +105,7 @@ class Explainer:
                 )
 
     def attention(self, texts: Sequence[str]) -> list[npt.NDArray[np.float32] | None]:
-        """The attention of each head relative to uniform attention, float32 `(heads, words)`."""
+        """Returns each head's attention relative to uniform attention, float32 `(heads, words)`."""
         if not self._attention:
             return [None] * len(texts)
         found = []
@@ -127,7 +127,7 @@ class Explainer:
         return found
 
     def effects(self, content: str) -> tuple[npt.NDArray[np.float32], npt.NDArray[Any], bool]:
-        """The effects of the words, the probabilities, and whether the effects are gradients."""
+        """Returns the words' effects, the probabilities, and whether the effects are gradients."""
         inputs = self._reader.encode([content])
         whole = np.asarray(self._model.predict(inputs, verbose=0))[0]
         chosen, number = int(whole.argmax()), len(self._reader.words(content))
@@ -144,10 +144,10 @@ class Explainer:
 
 
 class Numbered:
-    """A classifier of fixed texts. The inputs of this classifier are word numbers, not the model's
-    inputs.
+    """A classifier of fixed texts.
 
-    `analysis` removes ids from texts; with this classifier, it removes words.
+    The inputs of this classifier are numbers of words, not the model's inputs. So the functions of
+    `analysis`, which remove single ids, remove whole words.
 
     Args:
         model: The model.
@@ -167,7 +167,7 @@ class Numbered:
         self._known: dict[bytes, npt.NDArray[np.float32]] = {}  # tests repeat texts
 
     def predict(self, ids: npt.NDArray[Any], **options: Any) -> npt.NDArray[np.float32]:
-        """The probabilities for texts without some of their words."""
+        """Returns the probabilities for texts without some of their words."""
         left = [np.sort(row[row != 0]) for row in ids]
         keys = [each.tobytes() for each in left]
         asked = dict(zip(keys, left, strict=True))
@@ -203,7 +203,7 @@ def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
 
 
 def heatmaps(explanation: Explanation, label: str) -> list[str]:
-    """The heat maps of a text: the effects of its words, and the attention on them."""
+    """Returns the heat maps of a text: the effects of its words, and the attention on them."""
     pieces = [
         analysis.heatmap_html(
             explanation.words,

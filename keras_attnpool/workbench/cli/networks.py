@@ -68,7 +68,7 @@ def encoder(options: Options) -> Encoder:
 
 
 def rows(options: Options) -> dict[str, str]:
-    """The poolings of the networks to train, by the networks' names in the table."""
+    """Returns the pooling of each network to train, by the network's name in the table."""
     poolings = options.compared if options.compare else (str(options.pooling),)
     if options.baseline:
         poolings = tuple(dict.fromkeys((*poolings, "mean")))
@@ -76,7 +76,7 @@ def rows(options: Options) -> dict[str, str]:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Raises an error for unknown names and for options that the model does not have."""
+    """Raises an error for unknown names, and for options that the model does not have."""
     for name, wanted in WANTED.items():
         # For `Options`, an empty name is a missing name.
         if name in given and not all(given[name].split("+")):
@@ -114,7 +114,7 @@ def _refuse(options: Options, typed: str, reason: str = "") -> None:
 
 
 def learning_rate(options: Options) -> float:
-    """The learning rate: the given value, or a default for the model."""
+    """Returns the given learning rate, or the default for the model."""
     return options.learning_rate or (FINE_TUNING_RATE if options.fine_tune else RATE)
 
 

@@ -45,7 +45,7 @@ BATCH_SIZE, LEAST_BATCH, STEPS = 64, 8, 10
 
 @dataclass
 class Options:
-    """Every option of a run. With `None`, the model or the loader chooses."""
+    """Every option of a run. If an option is `None`, the model or the loader chooses its value."""
 
     encoder: str | None = None
     pooling: str | None = None
@@ -95,7 +95,7 @@ class Options:
 
     @property
     def name(self) -> str:
-        """The model's name in the table."""
+        """Returns the model's name in the table."""
         return f"{self.encoder} + {self.pooling}"
 
     def fit_to(self, texts: int) -> None:
@@ -123,7 +123,7 @@ class Options:
 
 
 def best_behind(encoder: str) -> str:
-    """The default pooling for an encoder."""
+    """Returns the default pooling for an encoder."""
     return BEST_BEHIND.get(encoder, BEST_BEHIND[ENCODER])
 
 
@@ -164,7 +164,7 @@ FILE_OPTIONS = (
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:
-    """Raises an error if options differ from the options of the run."""
+    """Raises an error if options differ from those that the run was trained with."""
     for name, value in given.items():
         own = getattr(options, name)
         if value != own:
@@ -194,7 +194,7 @@ def check(given: dict[str, Any], options: Options) -> None:
 
 
 def flag(name: str) -> str:
-    """The option as the user types it."""
+    """Returns the option as the user types it."""
     return "FILE" if name == "file" else f"--{name.replace('_', '-')}"
 
 

@@ -53,7 +53,7 @@ class Words:
 
     @classmethod
     def load(cls, run: Path, settings: dict[str, Any]) -> Self:
-        """The reader that `save` and `settings` describe."""
+        """Returns the reader that the files of `save` and the entries of `settings` describe."""
         return cls(text.WordTokenizer.load(run / VOCABULARY), settings["max_length"])
 
     def save(self, run: Path) -> None:
@@ -90,7 +90,7 @@ class Words:
         return f"Words: {self.tokenizer.vocabulary_size}{cut}"
 
     def encode(self, texts: Sequence[str]) -> Any:
-        """Makes the inputs of a model, in few lengths: a model is compiled for each length."""
+        """Makes a model's inputs, in few lengths, because a model is compiled for each length."""
         ids = self._ids(texts)
         longest = ids.shape[1]
         more = _rounded(longest, WORD_STEP, self.max_length) - longest
@@ -100,7 +100,7 @@ class Words:
         return self.tokenizer.encode(texts, max_length=self.max_length)
 
     def words(self, content: str) -> list[str]:
-        """The words of a text as the model reads them. "[UNK]" follows unknown words."""
+        """Returns the words of a text as the model reads them. "[UNK]" follows unknown words."""
         unknown, (row,) = self.tokenizer.vocabulary[1], self._ids([content])
         words = zip(self.tokenizer.tokenize(content), row[row != 0], strict=False)
         return [f"{word} {unknown}" if index == 1 else word for word, index in words]
@@ -249,7 +249,7 @@ class Features:
         return inputs if self.scorer is None else inputs | {tfidf.INPUT: self.scorer(texts)}
 
     def words(self, content: str) -> list[str]:
-        """The words of a text, split at white space, up to the last word that the model reads."""
+        """Returns a text's words, split at white space, up to the last one that the model reads."""
         return [word for word, size in self._pieces(content) if size]
 
     def length(self, content: str) -> int:
@@ -310,10 +310,10 @@ class Features:
         return _batches(make, rows, parts, options, boundaries)
 
     def vectors(self, texts: Sequence[str], options: Options) -> None:
-        """Returns `None`, because a language model has its own embeddings."""
+        """Returns `None`, because a language model has embeddings of its own."""
 
     def means(self, parts: Parts) -> list[npt.NDArray[np.float32]]:
-        """The mean of the states of every text, `(texts, features)`, for each part of the data."""
+        """Returns every text's mean state, `(texts, features)`, for each part of the data."""
         return [
             np.stack([rows.mean(axis=0, dtype=np.float32) for rows in _kept_rows(each)["features"]])
             for each in self._inputs(parts).values()
@@ -332,7 +332,7 @@ class Features:
 
 
 class Tokens(Features):
-    """The tokens of a language model that is trained with the other layers."""
+    """The tokens of a language model that is trained together with the other layers."""
 
     kind = "tokens"
     fine_tune = True

@@ -50,7 +50,7 @@ WEIGHED = {
 
 
 class Html(str):
-    """A piece of HTML for the page. `_filled` escapes strings of other types."""
+    """A piece of HTML for the page. `_filled` escapes all strings that have not this type."""
 
 
 # The templates of report.html, by the names that stand there in brackets.
@@ -131,7 +131,7 @@ class _ExplainedTexts:
         ]  # fmt: skip
 
     def heatmaps(self, flat: str | None = None) -> Html:
-        """Draws texts of many classes, with right and wrong predictions."""
+        """Draws heat maps of texts from many classes, with right and wrong predictions."""
         if not self.words:
             return _filled("no_words")
         right = self.predicted == self.test.labels

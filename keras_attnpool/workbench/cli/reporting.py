@@ -22,8 +22,8 @@ OPTIONS = {
 def reported(option: str = "") -> Iterator[None]:
     """Turns errors from the user's input into a `CommandError`.
 
-    Use this function only around code that reads this input. Any other ValueError is a bug and
-    needs its traceback.
+    Use this function only around code that reads this input. A ValueError of other code is a bug,
+    and its traceback must be seen.
 
     Args:
         option: The option that names the input. The message names the option first, and then the

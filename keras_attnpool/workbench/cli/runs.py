@@ -119,9 +119,9 @@ def readable(path: Path, otherwise: str = "") -> Iterator[None]:
 
 
 def remove_run(run: Path) -> None:
-    """Removes a model and its files. Other files of the folder stay.
+    """Removes the files of a run, except for the configuration and files of the user.
 
-    The configuration marks a folder as a run, so an interrupted removal keeps it.
+    The configuration marks a folder as a run. So an interrupted removal can be repeated.
     """
     remove_resume(run)
     for name in (MODEL, METRICS, VOCABULARY, TFIDF, REPORT, EXPLAINED):

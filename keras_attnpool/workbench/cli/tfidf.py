@@ -55,7 +55,7 @@ class TfIdf:
         return np.asarray(scores, np.float32)
 
     def times(self, weight: float) -> Self:
-        """The scores multiplied by a number, rounded as in the saved file."""
+        """Returns the scores times a number, rounded as in the saved file."""
         weights = (self.weights * weight).astype(np.float16).astype(np.float32)
         return type(self)(self.vectorizers, weights, self.bias * np.float32(weight))
 
@@ -93,7 +93,7 @@ class TfIdf:
 
 
 def log_softmax(logits: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """The logarithms of class probabilities, `(texts, classes)`."""
+    """Returns the logarithms of class probabilities, `(texts, classes)`."""
     logits = np.asarray(logits, np.float64) - logits.max(axis=1, keepdims=True)
     return np.asarray(logits - np.log(np.exp(logits).sum(axis=1, keepdims=True)))
 

@@ -72,7 +72,7 @@ class Run:
         return f"Run({str(self.folder)!r}, classes={reprlib.repr(self.label_names)})"
 
     def probabilities(self, texts: Sequence[str]) -> npt.NDArray[np.float32]:
-        """The probabilities of all classes, float32 `(texts, classes)`."""
+        """Returns the probabilities of all classes, float32 `(texts, classes)`."""
         texts = checked_texts("Run.predict", texts)
         answers = [np.zeros((0, len(self.label_names)), np.float32)]
         for start in range(0, len(texts), BATCH):
@@ -87,7 +87,7 @@ class Run:
 
     @cached_property
     def explainer(self) -> Explainer:
-        """The explainer of the model's predictions."""
+        """Returns the object that explains the model's predictions."""
         return Explainer(self.model, self.reader, self.label_names)
 
     def explain(self, texts: Sequence[str]) -> list[Explanation]:

@@ -83,7 +83,7 @@ def ancestors(concept: str | None) -> tuple[str, ...]:
 
 @functools.cache
 def under(special: str | None, general: str | None) -> bool:
-    """Tells whether `special` is a case of `general`. Everything is a case of `None`."""
+    """Tells whether `special` is a case of `general`; `None` stands for any concept."""
     return general is None or general in ancestors(special)
 
 
@@ -105,7 +105,7 @@ def exclusive(first: str | None, second: str | None) -> bool:
 
 @functools.cache
 def nouns_of(kind: str) -> tuple[str, ...]:
-    """Lists the nouns of a class. A class without nouns of its own has its name as the only one."""
+    """Lists the nouns of a class. If no nouns are given for a class, its name is its only noun."""
     nouns = (noun for noun in NOUNS if noun not in CLASSES)
     return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
 

@@ -250,7 +250,7 @@ def reviews(
 ) -> LabeledTexts:
     """Generates reviews with a star rating, and rationales of the rating.
 
-    The corpus shows whether a model reads more than a bag of words. The corpus has negation,
+    The corpus shows whether a model reads more than a bag of words. The reviews have negation,
     intensity, contrast, opinions that do not count, and filler. A review has several sentences
     about one place or thing, in lower case, with tokens joined by one space. The label, 0 to 4, is
     the rounded mean of the counted opinions. Opinions after a contrast have twice the weight. A

@@ -252,7 +252,7 @@ class _Writer(Writer):
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:
-        """Lists other actions. Half of the lists have only exclusive actions, if there are any."""
+        """Lists other actions, half of the time only exclusive actions, if there are some."""
         if frame.patient is None:
             kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
             verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]
@@ -305,7 +305,7 @@ class _Writer(Writer):
         return self.wording(concepts.WORDINGS.get(concept, [plain]))
 
     def wording(self, options: Sequence[str]) -> list[str]:
-        """Draws one of the options; the plainest option is the most frequent."""
+        """Draws one of the options; the plainest option is drawn most often."""
         return (self.pick(options) if self.chance(self.paraphrase_rate) else options[0]).split()
 
     def participant(self, frame: Frame, role: str, definite: bool) -> tuple[list[Token], bool]:
@@ -430,9 +430,10 @@ def sentence_pairs(
         seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and NumPy
             version. Other seeds give other pairs of the same distribution. Use different seeds for
             training and testing.
-        paraphrase_rate: Probability in [0, 1] of a wording that is not the plainest: a synonym, the
-            passive, a converse, another order. At 0, sentences with different words have different
-            meanings, except for "a", "the" and the joining word.
+        paraphrase_rate: Probability in [0, 1] that a meaning is not worded in the plainest way, but
+            by a synonym, in the passive, by a converse verb, or in another order. At 0, sentences
+            with different words have different meanings, except for "a", "the" and the joining
+            word.
 
     Returns:
         `SentencePairs` with `num_examples` pairs, int32 labels, float32 relatedness in [1, 5], and

@@ -26,5 +26,5 @@ def entries(body: str) -> dict[str, str]:
 
 
 def pattern(line: str) -> Pattern:
-    """Splits a line into its tokens. A star marks the tokens that decide."""
+    """Splits a line into its tokens. A star marks a token that decides the label."""
     return tuple((token.lstrip("*"), token.startswith("*")) for token in line.split())
