@@ -169,9 +169,11 @@ def tables(kept: dict[str, Any]) -> list[str]:
     return [*(each(runs) for each in shown), few_table(kept["few"]), tried(kept["tried"])]
 
 
-def _lined(rows: list[tuple[str, ...]]) -> str:
+def _lined(rows: list[tuple[str, ...]], figures: bool = True) -> str:
+    """A table in Markdown; columns of figures stand at the right."""
     head, *others = rows
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, ("---",) * len(head), *others))
+    rule = ("---", *["---:" if figures else "---"] * (len(head) - 1))
+    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *others))
 
 
 def beside(rows: dict[str, Any], names: tuple[str, ...]) -> tuple[float, str]:
@@ -221,7 +223,7 @@ def defaults(runs: dict[str, dict[str, Any]]) -> str:
     lines = [("texts", "default", *SIMPLER)]
     for name in _without_options(runs):
         results, title = runs[name]["results"], runs[name]["data"]
-        told = ["{:.3f}, {}".format(*beside(results, rows)) for rows in SIMPLER.values()]
+        told = ["{:.3f} {}".format(*beside(results, rows)) for rows in SIMPLER.values()]
         kind = f" ({SETS[name][3]})" if name in SETS else ""
         lines.append((title + kind, f"**{_first(runs[name]):.3f}**", *told))
     return _lined(lines)
@@ -229,7 +231,7 @@ def defaults(runs: dict[str, dict[str, Any]]) -> str:
 
 def with_options(runs: dict[str, dict[str, Any]]) -> str:
     """A row per set that was read with options too; a dash for what was not run."""
-    head = ("default", "`generalized_scalar` behind MiniLM", "`gru`", "TF-IDF, beside `gru`")
+    head = ("default", "MiniLM, `generalized_scalar`", "`gru`", "TF-IDF, beside `gru`")
     lines = [("texts", *head)]
     for name in sorted({name.partition("-")[0] for name in runs if "-" in name}, key=_order):
         told = [
@@ -238,7 +240,7 @@ def with_options(runs: dict[str, dict[str, Any]]) -> str:
         ]
         results = runs.get(f"{name}-gru", {"results": {}})["results"]
         found = tuple(row for row in results if row.startswith("TF-IDF"))
-        words = "{:.3f}, {}".format(*beside(results, found)) if found else "-"
+        words = "{:.3f} {}".format(*beside(results, found)) if found else "-"
         lines.append((runs[name]["data"], *told, words))
     return _lined(lines)
 
@@ -264,15 +266,20 @@ def _order(name: str) -> tuple[bool, int]:
     return name != base, list(SETS).index(base)
 
 
+def drawn(record: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of each draw, as they are in a run."""
+    return [
+        {row: {"accuracy": first, "difference": more} for row, (first, *more) in rows.items()}
+        for rows in (draw["rows"] for draw in record["draws"])
+    ]
+
+
 def few_table(runs: dict[str, dict[str, Any]]) -> str:
     """A row per number of texts: means over the draws, and in how many draws which word holds."""
     columns = {name: rows for name, rows in SIMPLER.items() if rows != (WITH_MEAN,)}
     lines = [("texts", "of each class", "default", *columns)]
     for record in runs.values():
-        draws = [
-            {row: {"accuracy": first, "difference": more} for row, (first, *more) in each.items()}
-            for each in (draw["rows"] for draw in record["draws"])
-        ]
+        draws = drawn(record)
         models = [next(iter(rows.values()))["accuracy"] for rows in draws]
         mean = f"**{sum(models) / len(models):.3f}** ({min(models):.3f} to {max(models):.3f})"
         cells = [record["data"], str(record["texts"]), mean]
@@ -282,17 +289,17 @@ def few_table(runs: dict[str, dict[str, Any]]) -> str:
             told = [f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words))]
             cells.append(f"{sum(x for x, _ in found) / len(found):.3f} ({', '.join(told)})")
         lines.append(tuple(cells))
-    return _lined(lines)
+    return _lined(lines, figures=False)
 
 
 def tried(trials: list[dict[str, Any]]) -> str:
     """A row per change that was tried."""
     found: dict[tuple[str, str], list[str]] = {}
     for each in trials:
-        told = f"{each['texts']}: {each['without']:.3f}, {each['with']:.3f}"
+        told = f"{each['texts']}: {each['without']:.3f} → {each['with']:.3f}"
         found.setdefault((each["tried"], each["by"]), []).append(told)
-    head = ("change", "tried on", "accuracy without the change, with it")
-    return _lined([head, *((*key, "; ".join(told)) for key, told in found.items())])
+    head = ("change", "tried on", "accuracy without → with the change")
+    return _lined([head, *((*key, "; ".join(told)) for key, told in found.items())], figures=False)
 
 
 if __name__ == "__main__":

@@ -81,21 +81,27 @@ def test_the_tables_are_those_of_the_runs():
     assert words["sst5"] == "level"
     scalar = [default[n] - default[n.removesuffix("-minilm")] for n in runs if "-minilm" in n]
     assert [sum(x > 0 for x in scalar), sum(x < 0 for x in scalar)] == [4, 3]
-    counts = dict.fromkeys(((n, w) for n in ("trec", "else") for w in ("ahead", "behind")), 0)
-    regression = 0
+    words = {}
     for name, record in kept["few"].items():
-        each = [draw["rows"] for draw in record["draws"]]
-        assert sum(next(iter(rows)) == own_files.NETWORK for rows in each) == (name == "trec@64")
-        for row in (rows[own_files.NETWORK] for rows in each):
-            word = "ahead" if row[2:] and row[2] > 0 else "behind" if row[3:] and row[3] < 0 else ""
-            if word:
-                counts["trec" if name.startswith("trec") else "else", word] += 1
-        regression += sum(rows[own_files.MEAN][2] > 0 for rows in each)
-        first = [next(iter(rows.values()))[0] for rows in each]
-        means = [sum(each) / 3 for each in (first, [rows[own_files.MEAN][0] for rows in each])]
+        draws = own_files.drawn(record)
+        assert sum(next(iter(rows)) == own_files.NETWORK for rows in draws) == (name == "trec@64")
+        for model, rows in own_files.SIMPLER.items():
+            if rows[0] in draws[0]:
+                key = model, name.startswith("trec")
+                words.setdefault(key, []).extend(own_files.beside(draw, rows)[1] for draw in draws)
+        first = [next(iter(rows.values()))["accuracy"] for rows in draws]
+        means = [sum(each) / 3 for each in (first, [x[own_files.MEAN]["accuracy"] for x in draws])]
         assert max(first) - min(first) > abs(means[0] - means[1])
-    assert counts["trec", "ahead"] == counts["trec", "behind"] == 3 and not counts["else", "ahead"]
-    assert regression == 3
+
+    def counted(model, *words_of):
+        told = [word for trec in words_of for word in words[model, trec]]
+        return [told.count(word) for word in ("ahead", "level", "behind")]
+
+    assert counted("TF-IDF", True, False) == [0, 0, 27]
+    assert counted("regression", True, False) == [3, 17, 7]
+    assert counted("regression", True) == [0, 3, 6]
+    assert counted("its network alone", True)[::2] == [3, 3]
+    assert counted("its network alone", False) == [0, 7, 11]
     changes = {}
     for each in kept["tried"]:
         gain = each["with"] - each["without"]
