@@ -535,6 +535,33 @@ def test_the_sentences_below_the_first_table_of_speed_are_true():
     assert all(1 < each[0] and each == sorted(each) for each in gaps.values()), gaps
 
 
+def test_the_reasons_on_the_speed_page_fit_the_results():
+    for path in sorted((RESULTS / "speed").glob("speed_*.json")):
+        cases = speed.series(json.loads(path.read_text(encoding="utf-8")))
+        raised = [*speed.raised(cases)]
+        assert ["column of 4,096 words" in each for each in raised] == [True] * (
+            "nvidia" in path.name
+        )
+        case = next(case for case in cases if case["time"] == 256)
+        costs = {name: cost[0] for name, cost in case["costs"].items()}
+        assert max(costs, key=costs.get) == "DirectionalSelfAttention"
+        assert costs[speed.ATTENTION] < costs["BlockSelfAttention"]
+        grown = [speed.exponent(cases, name) for name in ("BlockSelfAttention", speed.ATTENTION)]
+        assert 1.1 < grown[0] < 4 / 3 < grown[1]
+
+
+def test_the_launches_of_struck_targets_add_up():
+    rows = re.findall(
+        r"^\| (\w+)(, later words)?, (.*?) \| (\d+) \| (.*) \|$", source("targets.md"), re.M
+    )
+    cases = {case["layer"]: case for case in measured_costs("launches", "torch")["cases"]}
+    assert len(rows) == 5
+    for layer, words, kind, equations, others in rows:
+        parts = map(int, re.findall(r"\b\d+\b", others))
+        count = cases[layer + words]["forward" if kind == "forward" else "training"]
+        assert int(equations) + sum(parts) == count, layer
+
+
 def test_the_guide_of_growth_is_written_from_the_results():
     data = measured_costs("growth", "torch")
     page = speed.fill(source("guides/scaling.md"), RESULTS)
