@@ -470,7 +470,9 @@ class Comparison:
             "rule": {"version": RULE["version"], "digest": rule_digest()},
             "runs": len(self.lines),
             "sets": {
-                name: sorted({f"{c.task} ({c.encoder})" for c in self.cells if c.set == name})
+                name: sorted(
+                    {f"{c.task} ({c.encoder})" for c in self.cells if c.set == name and c.learned}
+                )
                 for name in declared.names
             },
             "choices": [*under],
@@ -595,8 +597,9 @@ def advice(sets: Sets, times: dict[str, float], over: str) -> str:
     told = f"{named(first)} has the largest lead on the mean: "
     told += f"{spanned(sets.lead(first))} points over {over}{hint}. "
     level = sets.keeping_up(first)
-    if BASE in level:
-        return told + "But the mean may be as good: the interval contains zero."
+    region = 100 * RULE["practical"]
+    if not (ends := sets.lead(first)["interval"]) or ends[0] <= region:
+        return told + f"But the mean may be as good: the interval reaches below {region:g} point."
     cheap = min((row for row in level if means[row] > means[BASE]), key=lambda row: times[row])
     if cheap == first:
         told += f"No cheaper pooling keeps up; an epoch takes {times[cheap]:.2f} times the mean's. "

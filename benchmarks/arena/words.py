@@ -92,6 +92,11 @@ def sets(count: int) -> str:
     return f"{count} set{'s' * (count != 1)}"
 
 
+def region() -> str:
+    """The difference below which none is counted."""
+    return f"{100 * told()['practical']:g} point"
+
+
 def where() -> str:
     """The kinds of data on which the plain attention is least and most ahead of the mean."""
     found = told()["kinds"]
@@ -115,7 +120,7 @@ def origin() -> str:
     """Where the largest lead comes from: the small series, and other real data."""
     small, others, real = told()["origin"].values()
     most, least = (each[told()["first"]] for each in (small, real))
-    level = f": the interval reaches below {100 * told()['practical']:g} point, so the mean may be "
+    level = f": the interval reaches below {region()}, so the mean may be "
     level = (level + "as good") * bool(least["interval"] and not counts(least))
     return (
         f"On the {small['sets']} small series (all series but `digits`) the lead is "
@@ -145,15 +150,15 @@ def judged() -> str:
     if effect["word"] != "better":
         return said + f"{named(first)} is not surely better than the mean."
     said += f"{named(first)} is surely better than the mean in {effect['holds']} of {count} "
-    said += "overlapping judgements."
+    said += "judgements, which share most of their runs."
     if not effect["breaks"]:
         return said
     if effect["breaks"] != small:
         return f"{said} The others are: {'; '.join(effect['breaks'])}."
     series, *_ = told()["origin"].values()
     return (
-        f"{said} The other {len(small)} are those without the {series['sets']} small series: the "
-        "verdict rests on these series."
+        f"{said} The other {len(small)} judgements are those without the {series['sets']} small "
+        "series. So the verdict rests on these series."
     )
 
 
@@ -172,18 +177,17 @@ def largest(name: str = "") -> str:
     first, of = told()["first"], len(told()["rows"])
     others = len(told()["level_with_first"]) - 1
     return (
-        f"{name or named(first)} has the largest lead on the mean, {everywhere(first)} points over "
-        f"{sets(len(told()['sets']))} of data. {by_chance()} It is not surely better than "
-        f"{others or 'any'} of the {of - 1} others."
+        f"{name or named(first)} has the largest lead on the mean: {everywhere(first)} points of "
+        f"accuracy over {sets(len(told()['sets']))} of data. The brackets hold the 95 % interval. "
+        f"A lead *counts* if its whole interval is above {region()}. {by_chance()} "
+        f"{named(first)} is not surely better than {others or 'any'} of the {of - 1} others."
     )
 
 
 def by_chance() -> str:
     """What to expect of the first row."""
-    return (
-        f"The first of {len(told()['rows'])} poolings owes its place partly to chance, so expect a "
-        "smaller lead."
-    )
+    count = len(told()["rows"]) - 1
+    return f"The largest of {count} leads is partly chance, so expect a smaller lead."
 
 
 def in_sight() -> str:

@@ -31,7 +31,7 @@ from benchmarks.arena.verdict import BASE, BETTER, FLOOR, WORSE, blocks, cost, i
 MARKER = re.compile(r"^(?P<indent> *)<!-- arena: (?P<view>\w+) -->$", re.M)
 RESULTS = Path(__file__).resolve().parents[2] / "benchmarks" / "results"
 PUBLISHED = RESULTS.parent / "arena" / "published.toml"
-SERIES_METHOD = "InceptionTime"
+SERIES_METHOD, MAXIMUM = "InceptionTime", "MaskedMaxPooling1D"
 
 # What a mechanism is called where the memory of layers is measured.
 IN_MEMORY = {
@@ -118,7 +118,7 @@ def rule(arena):
     body = [(str(c["version"]), f"{c['runs']:,}", c["what"]) for c in verdict.RULE["changes"]]
     head = ("version", "runs at the time", "what changed")
     now = (
-        f"A difference below {_region()} counts as none. *Surely* "
+        f"A difference below {words.region()} counts as none. *Surely* "
         f"means a probability of {verdict.RULE['certain']:g} or more. This is version "
         f"{verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
     )
@@ -131,9 +131,8 @@ def rule(arena):
         f"Friedman's test has p = {friedman:.2g}. Wilcoxon's test with Holm's correction tells "
         f"{words.joined(apart) or 'no pooling'} from the mean."
     )
-    return (
-        f"{now}; {later:,} runs are younger than it.\n\n{usual}\n\n{table(head, body, left=(2,))}"
-    )
+    now += f". {later:,} runs came after this version."
+    return f"{now}\n\n{usual}\n\n{table(head, body, left=(2,))}"
 
 
 def named(row):
@@ -160,11 +159,10 @@ def judgement(arena):
     told = words.told()
     effects = [each["against_mean"] for row, each in told["rows"].items() if row != BASE]
     said = "*open*: over all sets neither a lead nor a loss is that probable."
-    region = 100 * verdict.RULE["practical"]
-    wide = [each for each in effects if each["word"] is None and each["interval"][0] > region]
+    wide = [each for each in effects if each["word"] is None and words.counts(each)]
     said += (
-        f" {len(wide)} of the open poolings have an interval above {_region()}: a few sets can "
-        "move the mean, and the test ranks the sets."
+        f" {len(wide)} of the open poolings have an interval above {words.region()}: a few sets "
+        "can move the mean, and the test ranks the sets."
     ) * bool(wide)
     each = next((effect for effect in effects if effect["word"] == BETTER), None)
     if each is None:
@@ -172,16 +170,16 @@ def judgement(arena):
     count = f"{each['holds']} of {len(told['choices'])}"
     return (
         f"*better: {count}* means: in {count} "
-        f"judgements the probability of a lead of more than {_region()} is at least "
+        f"judgements the probability of a lead of more than {words.region()} is at least "
         f"{verdict.RULE['certain']:g}. *worse* means the same of a loss. "
         f"{said}\n\nThese poolings may be as good as "
         f"{words.named(told['first'])}: {words.joined(told['level_with_first'][1:])}."
     )
 
 
-def _region():
-    """The difference up to which none is counted."""
-    return f"{100 * verdict.RULE['practical']:g} point"
+def _by_kind(arena):
+    """The sets of each kind of data, the kinds with the most sets first."""
+    return sorted(arena.sets_by("kind", grid.KINDS).items(), key=lambda each: -len(each[1].names))
 
 
 def kinds(arena):
@@ -202,7 +200,7 @@ def kinds(arena):
             ],
         )
         for columns in (
-            {words.DATA[k]: each for k, each in arena.sets_by("kind", grid.KINDS).items()},
+            {words.DATA[kind]: sets for kind, sets in _by_kind(arena)},
             {f"`{e}`": each for e, each in arena.sets_by("encoder", grid.ENCODERS).items()},
         )
     )
@@ -219,6 +217,7 @@ def compared(arena):
     for source in sources:
         beside = []
         for each in source["figures"]:
+            each.setdefault("row", words.told()["first"])
             counts = found.get(each["task"], {}).get(each["row"], [])
             if ends := verdict.over_splits(counts):
                 low, high = (each["accuracy"] > ends[1], each["accuracy"] < ends[0])
@@ -281,17 +280,17 @@ def plain(arena):
         (each["accuracy"] > mean(counts), word == "above")
         for _, beside in compared(arena)
         for each, counts, _, word in beside
-        if each["method"] == SERIES_METHOD
+        if (each["method"], each["row"]) == (SERIES_METHOD, first)
     ]
     published = (
-        f" The [published](#published) accuracy of {SERIES_METHOD} is above that of "
-        f"`{words.PLAIN}` on {sum(higher for higher, _ in above)} of {len(above)} series, and "
-        f"above our whole interval on {sum(whole for _, whole in above)}."
+        f" {SERIES_METHOD} is a method for series alone. Its [published](#published) accuracy is "
+        f"above that of {words.named(first)} on {sum(higher for higher, _ in above)} of "
+        f"{len(above)} series, and above our whole interval on {sum(whole for _, whole in above)}."
     ) * bool(above)
     return (
-        f"- **Where attention helps.** {words.where()}\n"
-        f"- **Which pooling to take.** {words.largest(_linked(first))} {words.origin()}"
-        f"{published}{time}\n"
+        f"- **Which pooling to take.** {words.largest(_linked(first))}{time}\n"
+        f"- **Where its lead comes from.** {words.origin()}{published}\n"
+        f"- **Where plain attention helps.** {words.where()}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
         f"{words.in_sight()}\n"
         f"- **How sure this is.** {words.summary()}\n"
@@ -321,7 +320,7 @@ def _linked(row):
 
 def start(arena):
     """What to start with, from verdict.json."""
-    sure = f"{words.largest('It')} {words.origin()}\n\n{words.judged()}"
+    sure = f"{words.largest('It')}\n\n{words.origin()}\n\n{words.judged()}"
     sure = sure.replace("surely", "[*surely*](comparison.md#rule)", 1)
     return (
         f"**Start with {_linked(words.told()['first'])}.** {sure}\n\n"
@@ -332,22 +331,46 @@ def start(arena):
 
 def start_by_kind(arena):
     """Of each kind of data the pooling with the largest lead, and where the mean is as good."""
-    names = [row for row in words.told()["rows"] if _group(row) in ("attention", "pooling")]
+    names, first = _poolings(), words.told()["first"]
     body, ahead, level = [], [], []
-    for kind, sets in arena.sets_by("kind", grid.KINDS).items():
-        leads = {row: sets.lead(row) for row in names}
+    for kind, sets in _by_kind(arena):
+        leads = {row: sets.lead(row) for row in (*names, first)}
         most = max(names, key=lambda row: leads[row]["points"])
-        if ends := leads[most]["interval"]:
-            (ahead if ends[0] > 0 else level).append(words.DATA[kind])
-        lead = words.spanned(leads[most])
-        body.append((f"{words.DATA[kind]} ({len(sets.names)})", _linked(most), lead))
-    told = [f"On {words.listed(ahead)} the interval of the lead is above 0."] * bool(ahead)
+        if leads[most]["interval"]:
+            (ahead if words.counts(leads[most]) else level).append(words.DATA[kind])
+        shown = (words.spanned(leads[row]) for row in (most, first))
+        body.append((f"{words.DATA[kind]} ({len(sets.names)})", _linked(most), *shown))
+    told = [f"On {words.listed(ahead)} the largest lead counts."] * bool(ahead)
     told += [
-        f"On {words.listed(level)} the interval contains 0, so the mean may be as good."
+        f"On {words.listed(level)} the largest lead does not count, so the mean may be as good."
     ] * bool(level)
     told += ["The other kinds have too few sets for an interval."]
-    head = ("data (sets)", "largest lead", "points ahead of the mean")
+    head = ("data (sets)", "pooling with the largest lead", "its lead, in points")
+    head += (f"lead of {words.named(first)}",)
     return f"{' '.join(told)}\n\n{table(head, body, left=(0, 1))}"
+
+
+def _poolings():
+    """The rows that pool: no encoder with the mean behind it."""
+    return [row for row in words.told()["rows"] if _group(row) in ("attention", "pooling")]
+
+
+def two_decide(arena):
+    """The accuracy where two instances of a bag decide together."""
+    block = arena.counted.get(("bags_two", "dense"))
+    if block is None:
+        return "*Not run yet.*"
+    best = max(_poolings(), key=lambda row: mean(block[row]))
+    others = [row for row in (MAXIMUM, words.GATED, BASE) if row != best]
+    beside = words.listed(
+        [f"{words.named(row)} has {percent(mean(block[row]))} %" for row in others]
+    )
+    return (
+        "The task `bags_two` of the comparison has such a hidden layer. It asks whether a bag has "
+        f"at least two nines. Among the poolings without self-attention {_linked(best)} has the "
+        f"largest accuracy, {percent(mean(block[best]))} %. {beside}. Each figure is a mean of "
+        f"{len(block[best])} runs."
+    )
 
 
 def legend(arena):
@@ -533,7 +556,7 @@ def protocol(arena):
 VIEWS = {
     view.__name__: view
     for view in (
-        *(state, advice, plain, start, start_by_kind, rule, choices, judgement),
+        *(state, advice, plain, start, start_by_kind, two_decide, rule, choices, judgement),
         *(kinds, published, legend, diagram, costs, overview, tables, protocol),
     )
 }

@@ -408,7 +408,10 @@ def test_a_change_of_the_rule_is_told():
 
 def test_the_published_verdict_is_that_of_the_runs():
     published = json.loads(runs.VERDICT.read_text(encoding="utf-8"))
-    assert published == json.loads(json.dumps(runs.compared(verdict.read(runs.FOLDER)).told))
+    arena = runs.compared(verdict.read(runs.FOLDER))
+    assert published == json.loads(json.dumps(arena.told))
+    told = {block for blocks in published["sets"].values() for block in blocks}
+    assert told == {f"{task} ({encoder})" for task, encoder in arena.counted}
 
 
 def test_advice_names_the_mean_where_it_is_the_best_without_weights():
@@ -521,8 +524,8 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
     plain = told["plain"].split("\n")
     # As all epochs take the same time, no cheaper pooling is named.
-    assert ". An epoch of `" in plain[1] and " takes 1.00 times that of the mean (" in plain[1]
-    assert "cheapest" not in plain[1] and len(plain) == 5
+    assert ". An epoch of `" in plain[0] and " takes 1.00 times that of the mean (" in plain[0]
+    assert "cheapest" not in plain[0] and len(plain) == 6
     chosen = re.findall(r"\[`([A-Z]\w+)", told["start_by_kind"])
     assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
@@ -563,8 +566,9 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     of = len(found["choices"])
-    told = f"`AttentionPooling` is surely better than the mean in {count} of {of} overlapping "
-    assert told + "judgements. The others are: " in words.judged() and "; gru al" in words.judged()
+    told = f"`AttentionPooling` is surely better than the mean in {count} of {of} judgements, "
+    assert told in words.judged() and ". The others are: " in words.judged()
+    assert "; gru al" in words.judged()
     assert f"judged {of} times" in words.summary()
     assert words.summary().endswith(f" No pooling is surely better in all {of}.")
     said = words.of("AttentionPooling")
