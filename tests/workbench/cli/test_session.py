@@ -106,6 +106,7 @@ def test_the_tables_are_those_of_the_runs():
     for each in kept["tried"]:
         gain = each["with"] - each["without"]
         changes.setdefault(each["tried"], {})[each["texts"].partition(",")[0]] = gain
+    assert max(changes["`--class-weights`"].values()) < 0
     three = [gains for gains in changes.values() if len(gains) > 2]
     assert len(three) == 3 and all(min(gains.values()) <= 0 for gains in three)
     some = kept["tokens_of_minilm"]["IMDB, 2500 texts"]
