@@ -403,7 +403,7 @@ def constant_note(results):
     floor = constant(results)
     ahead = sum(mean(results, name) > floor for name in results["rows"])
     return (
-        f"A classifier that always answers *yes* reaches an F1 of {percent(floor)} %; {ahead} of "
+        f"A classifier that always answers *yes* reaches an F1 of {percent(floor)}\u00a0%; {ahead} of "
         f"the {len(results['rows'])} rows are ahead of it. The epoch was chosen by accuracy, but "
         "the row is judged by F1. A row that answers *yes* more rarely can gain accuracy and lose "
         "F1, so a difference of F1 here may only tell how often each row answers *yes*."
@@ -453,7 +453,7 @@ def floors_table(files):
         line = [results["paper"], f"`{data}`", texts, measure, *cells, points(lead), names[2]]
         lines[lead, len(lines)] = line
         if results["measure"] == "f1" and top < (floor := constant(results)):
-            told = f" On {data} no row reaches the F1 of a constant *yes*, {percent(floor)} %."
+            told = f" On {data} no row reaches the F1 of a constant *yes*, {percent(floor)}\u00a0%."
     near, far = leads.values()
     told = (
         "On R8, on IMDB, on SUBJ and on the entailment of SICK the best other row is at most "
