@@ -299,7 +299,7 @@ def test_the_floors_of_a_table_and_of_f1():
     measured["rows"] = {
         name: {"summary": {"test_f1": {"mean": mean}}} for name, mean in (("a", 0.5), ("b", 0.6))
     }
-    told = "*yes* reaches an F1 of 54.5\u00a0%; 1 of the 2 rows are ahead"
+    told = "*yes* reaches an F1 of 54.5\u00a0%. Of the 2 rows, 1 have a higher F1."
     assert told in results.constant_note(measured)
 
 

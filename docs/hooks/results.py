@@ -403,10 +403,10 @@ def constant_note(results):
     floor = constant(results)
     ahead = sum(mean(results, name) > floor for name in results["rows"])
     return (
-        f"A classifier that always answers *yes* reaches an F1 of {percent(floor)}\u00a0%; {ahead} of "
-        f"the {len(results['rows'])} rows are ahead of it. The epoch was chosen by accuracy, but "
-        "the row is judged by F1. A row that answers *yes* more rarely can gain accuracy and lose "
-        "F1, so a difference of F1 here may only tell how often each row answers *yes*."
+        f"A classifier that always answers *yes* reaches an F1 of {percent(floor)}\u00a0%. Of the "
+        f"{len(results['rows'])} rows, {ahead} have a higher F1. The epoch was chosen by accuracy, "
+        "but the row is judged by F1. A row that answers *yes* more rarely can gain accuracy and "
+        "lose F1, so a difference of F1 here may only tell how often each row answers *yes*."
     )
 
 
