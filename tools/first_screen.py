@@ -90,12 +90,13 @@ def figures(links):
     """The table and the verdict; `links` has where the figures stand."""
     told = words.told()
     return (
-        f"The {links['arena']} trains {len(told['rows'])} poolings behind the same encoders. "
-        "Variants of a layer count as poolings, and so does self-attention with a mean behind it. "
+        f"The {links['arena']} trains {len(told['rows'])} poolings, the mean among them, behind "
+        "the same encoders. Variants of a layer count as poolings, and so does self-attention with "
+        "a mean behind it. "
         "The table shows the leads of two poolings on the mean, in points of accuracy. A row with "
         "three or more sets of data has a 95 % interval over the sets. One set, `digits`, has "
         "bags, series and patches, so it is in three rows. A lead *counts* if its whole interval "
-        f"is above {100 * told['practical']:g} point. {above()}\n\n{kinds()}\n\n"
+        f"is above {words.region()}. {above()}\n\n{kinds()}\n\n"
         f"- **Start with** {words.named(told['first'])}. It has the largest lead on the mean. "
         f"{words.by_chance()} {words.origin()}\n"
         f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
