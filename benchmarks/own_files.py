@@ -201,8 +201,8 @@ def answer(runs: dict[str, dict[str, Any]]) -> str:
     first = f"In {ahead} rows a simpler model is" if ahead else "No simpler model is"
     return "\n".join(
         [
-            f"- {first} ahead of the default, on any of the {count} sets or of {parts} smaller "
-            "parts of them.",
+            f"- {first} ahead of the default, on any of the {count} sets, or on any of "
+            f"{parts} smaller parts of these sets.",
             f"- On {len(best)} of the {count} sets ({' and '.join(best)}) all simpler models are "
             "behind the default.",
             f"- On the other {count - len(best)} sets at least one simpler model is level with the "
