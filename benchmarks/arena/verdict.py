@@ -165,10 +165,10 @@ def by_encoder(found: Blocks) -> dict[str, list[Block]]:
 
 
 def epoch(found: Blocks, row: str) -> str:
-    """The time of a row's epoch over all blocks, and the range over encoders."""
+    """How long a row's epoch takes over all blocks, and the range over encoders."""
     ends = [cost(those, row) for those in by_encoder(found).values()]
     return (
-        f"{cost(list(found.values()), row):.2f} times that of the mean "
+        f"{cost(list(found.values()), row):.2f} times as long as with the mean "
         f"({min(ends):.2f} to {max(ends):.2f} by encoder)"
     )
 

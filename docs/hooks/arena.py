@@ -128,8 +128,8 @@ def rule(arena):
     apart = [row for row in words.told()["rows"] if holm.get(row, 1) < verdict.RULE["level"]]
     friedman = stats.friedmanchisquare(*sets.rows.values()).pvalue
     usual = (
-        f"Friedman's test has p = {friedman:.2g}. Wilcoxon's test with Holm's correction tells "
-        f"{words.joined(apart) or 'no pooling'} from the mean."
+        f"Friedman's test has p = {friedman:.2g}. Wilcoxon's test with Holm's correction finds a "
+        f"difference from the mean for {words.joined(apart) or 'no pooling'}."
     )
     now += f". {later:,} runs came after this version."
     return f"{now}\n\n{usual}\n\n{table(head, body, left=(2,))}"
@@ -161,8 +161,9 @@ def judgement(arena):
     said = "*open*: over all sets neither a lead nor a loss is that probable."
     wide = [each for each in effects if each["word"] is None and words.counts(each)]
     said += (
-        f" {len(wide)} of the open poolings have an interval above {words.region()}: a few sets "
-        "can move the mean, and the test ranks the sets."
+        f" The leads of {len(wide)} open poolings count: their intervals are above "
+        f"{words.region()}. A few sets with large differences can move a mean, and the test looks "
+        "at the ranks of the differences."
     ) * bool(wide)
     each = next((effect for effect in effects if effect["word"] == BETTER), None)
     if each is None:
@@ -171,7 +172,7 @@ def judgement(arena):
     return (
         f"*better: {count}* means: in {count} "
         f"judgements the probability of a lead of more than {words.region()} is at least "
-        f"{verdict.RULE['certain']:g}. *worse* means the same of a loss. "
+        f"{verdict.RULE['certain']:g}. *worse* says the same of a loss. "
         f"{said}\n\nThese poolings may be as good as "
         f"{words.named(told['first'])}: {words.joined(told['level_with_first'][1:])}."
     )
@@ -206,7 +207,25 @@ def kinds(arena):
     )
     longest = max(grid.TASKS[task].length for task, _ in arena.counted if task in grid.TASKS)
     head = f"A sequence has at most {longest} steps."
-    return f"{head}\n\n{by_kind}\n\n{folded('By encoder', by_encoder)}"
+    of_kind = [
+        (f"{words.DATA[kind]} ({len(sets.names)})", _sources(kind, sets.names))
+        for kind, sets in _by_kind(arena)
+    ]
+    of_kind = folded("The sets of each kind", table(("data", "sets"), of_kind, left=(0, 1)))
+    return f"{head}\n\n{by_kind}\n\n{folded('By encoder', by_encoder)}\n\n{of_kind}"
+
+
+def _sources(kind, names):
+    """The sets of a kind by the package that has them; of a merged set its tasks of this kind."""
+    found = {}
+    for name in names:
+        blocks = words.told()["sets"][name]
+        tasks = list(dict.fromkeys(block.split(" (")[0] for block in blocks))
+        tasks = [task for task in tasks if grid.kind_of(task) == kind]
+        package = grid.TASKS[tasks[0]].package
+        told = name + f" ({', '.join(tasks)})" * (tasks != [name])
+        found.setdefault(package and f"package {package}: ", []).append(told)
+    return "; ".join(f"{package or ''}{', '.join(those)}" for package, those in found.items())
 
 
 def compared(arena):
@@ -269,7 +288,7 @@ def plain(arena):
     """The verdict in short: where attention helps, what to take, how sure that is."""
     told, those = words.told(), arena.counted.values()
     first = told["first"]
-    time = f" An epoch of {words.named(first)} takes {verdict.epoch(arena.counted, first)}."
+    time = f" An epoch with {words.named(first)} takes {verdict.epoch(arena.counted, first)}."
     attention = [row for row in told["level_with_first"] if _group(row) == "attention"]
     cheap = min([first, *attention], key=lambda row: cost(those, row))
     if cost(those, cheap) < 0.9 * cost(those, first):
@@ -321,6 +340,7 @@ def _linked(row):
 def start(arena):
     """What to start with, from verdict.json."""
     sure = f"{words.largest('It')}\n\n{words.origin()}\n\n{words.judged()}"
+    sure = sure.replace("sets of data", "[sets of data](comparison.md#kinds)", 1)
     sure = sure.replace("surely", "[*surely*](comparison.md#rule)", 1)
     return (
         f"**Start with {_linked(words.told()['first'])}.** {sure}\n\n"
@@ -366,8 +386,8 @@ def two_decide(arena):
         [f"{words.named(row)} has {percent(mean(block[row]))} %" for row in others]
     )
     return (
-        "The task `bags_two` of the comparison has such a hidden layer. It asks whether a bag has "
-        f"at least two nines. Among the poolings without self-attention {_linked(best)} has the "
+        "The comparison has such a hidden layer. Its task `bags_two` asks whether a bag has at "
+        f"least two nines. Among the poolings without self-attention {_linked(best)} has the "
         f"largest accuracy, {percent(mean(block[best]))} %. {beside}. Each figure is a mean of "
         f"{len(block[best])} runs."
     )
@@ -540,9 +560,9 @@ def protocol(arena):
             f"mechanism, and where there is none a rate of {grid.SPARE[1]:g}. The first seed's own "
             f"run is the best of these trials, {gap} points ahead of the later seeds on average, "
             "and so counts in no figure of the verdict",
-            f"- **training**: Adam, batches of {grid.BATCH}, gradients clipped to norm "
-            f"{grid.CLIP:g}; it ends after {grid.PATIENCE} epochs without a better one, or after "
-            f"{grid.MAX_EPOCHS}",
+            f"- **training**: Adam, batches of {grid.BATCH} (small sets {grid.SMALL['batch']}), "
+            f"gradients clipped to norm {grid.CLIP:g}; it ends after {grid.PATIENCE} epochs (small "
+            f"sets {grid.SMALL['patience']}) without a better one, or after {grid.MAX_EPOCHS}",
             f"- **encoders**: `gru` {grid.GRU_UNITS} units a direction; `cnn` {grid.CNN_FILTERS} "
             f"windows of 3, 4 and 5 each; `dense` {grid.DENSE_UNITS} units; `minilm` frozen states "
             f"of layer {grid.MINILM_LAYER} of all-MiniLM-L6-v2; `none` the words' vectors",

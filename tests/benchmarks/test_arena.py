@@ -524,7 +524,7 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
     plain = told["plain"].split("\n")
     # As all epochs take the same time, no cheaper pooling is named.
-    assert ". An epoch of `" in plain[0] and " takes 1.00 times that of the mean (" in plain[0]
+    assert ". An epoch with `" in plain[0] and " takes 1.00 times as long as with" in plain[0]
     assert "cheapest" not in plain[0] and len(plain) == 6
     chosen = re.findall(r"\[`([A-Z]\w+)", told["start_by_kind"])
     assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
@@ -540,6 +540,7 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert "is above our interval on musk1." in beside and "Not run on two counted splits" in beside
     assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
     assert told["legend"].count("\n    | ") == 1 + len(grid.MECHANISMS)
+    assert "| series (1) | package aeon: GunPoint |" in told["kinds"]
     assert page.memories()[verdict.BASE] == "1.0"
     assert "GiB" in page.memories()["DirectionalSelfAttention, backward"]
     # Without any run the page still stands.
