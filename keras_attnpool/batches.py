@@ -302,7 +302,8 @@ class SequenceBatches(Batches):
             adds a mask for each of these inputs.
         fixed: Names of the inputs that are not sequences. These inputs are arrays `(N, ...)` and
             are not padded.
-        shuffle: Whether each epoch has new batches of rows of similar length.
+        shuffle: Whether rows of similar length share a batch, with new batches in every epoch. If
+            False, rows keep their order.
         seed: Seed of the shuffling.
         sample_weight: Array of shape `(N,)`, or `None`. Weights need `labels`. Class weights are an
             argument of `fit`.

@@ -108,7 +108,8 @@ def rewire(model: Any, visit: Visit, prefix: str = "") -> keras.Model:
 
     Returns:
         A model with the inputs of `model` and the outputs `(outputs of model, {name: [tensor]})`.
-        The lists hold the results of `visit`, one per call.
+        Each list holds the further tensors that `visit` returned under this name, in the order of
+        the calls.
     """
     inner: dict[str, Any] = {}
     extras: dict[str, list[tuple[int, list[Any]]]] = {}

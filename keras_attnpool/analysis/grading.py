@@ -220,9 +220,9 @@ def _by_rationale(
 def polarity_violations(
     scores: Float64s, effects: Float64s, tokens: Bools, places: Array
 ) -> Float64s:
-    """Returns 1 if the token of largest absolute weight has an effect of the opposite sign.
+    """Returns 1 if the token of largest absolute weight has an effect of the other sign, else 0.
 
-    Returns 0 otherwise. A weight of zero counts as positive. If several tokens share the largest
+    A weight of zero counts as positive. If several tokens share the largest
     weight, the first one counts. An effect within `ROUNDING` of 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)

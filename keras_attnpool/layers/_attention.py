@@ -228,7 +228,7 @@ class SequenceAttentionBase(AttentionBase):
 
 
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
-    """Base of the attention pooling layers, with penalties on weights and pooled vectors.
+    """Base of the attention pooling layers: penalties on attention weights and on pooled vectors.
 
     Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
     the logits `(batch, time, dim)` of each head to `_pool_per_feature`.

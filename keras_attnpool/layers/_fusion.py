@@ -27,7 +27,7 @@ class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
 
 
 class FusionBase(AttentionBase):
-    """Base of the layers that mix sequences of the same steps; any sequence may have the mask.
+    """Base of the layers that mix sequences with the same time steps; any may carry the mask.
 
     Not public.
 

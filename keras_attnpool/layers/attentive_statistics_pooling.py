@@ -57,7 +57,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        attention_regularizer: Regularizer of the attention weights, which count as one head.
+        attention_regularizer: Regularizer of the attention weights, which it gets as one head.
         vector_regularizer: Regularizer of the pooled vectors. Each vector counts as one head.
         seed: Seed of the dropout, and of initializers without a seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.

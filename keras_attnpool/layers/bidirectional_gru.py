@@ -27,7 +27,7 @@ class BidirectionalGRU(BidirectionalBase):
     Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
     mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
     whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels read rows without a mask. To use these
+    The output has the same mask. The backends' fast kernels do not take a mask. To use these
     kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
     TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
     with PyTorch, in float32, the layer calls PyTorch's kernel.

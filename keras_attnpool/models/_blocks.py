@@ -166,8 +166,8 @@ def encode_tokens(
 ) -> tuple[Any, Tensor, Tensor | None]:
     """Builds the symbolic inputs of a token encoder, its states, and their mask.
 
-    The arguments are the same as in the builders. The mask is `None` if the states have a Keras
-    mask.
+    The arguments are the same as in the builders. The mask is `None` if no input is a mask or holds
+    ids; later layers then use the Keras mask of the states.
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")
@@ -193,7 +193,7 @@ def encode_tokens(
 
 
 def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
-    """Returns the mask of a backbone's tokens; `None` if the states have a Keras mask."""
+    """Returns the mask of a backbone's tokens, or `None` if no input tells which are padding."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
             return CheckedMask(name, name="mask")(inputs[name])

@@ -149,8 +149,8 @@ def GeneralizedPoolingPair(
       loss. The targets are `ops.score_distribution(scores, K)`, and the prediction is
       `ops.expected_score(probabilities)`.
 
-    The sizes of the paper's SNLI model are `lstm_units=600, hidden_dim=600, hidden_units=600`.
-    Penalties are added for each of the two sentences.
+    The sizes of the paper's SNLI model are `lstm_units=600, hidden_dim=600, hidden_units=600`. The
+    loss has the penalties on attention and on vectors of both sentences.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

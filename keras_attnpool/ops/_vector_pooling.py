@@ -60,7 +60,7 @@ def attention_weights(exps: Tensor, total: Tensor | None) -> Tensor:
 
 
 def normalized(x: Tensor, total: Tensor | None, mask: Tensor | None = None) -> Tensor:
-    """Divides the weighted sums of `softmax_terms` by `total`.
+    """Divides sums that are weighted by the exponentials of `softmax_terms` by their `total`.
 
     `mask` sets empty rows to 0; it is needed only if the summed values are not 0 at padding.
     """

@@ -175,7 +175,7 @@ def check_resumed(given: dict[str, Any], options: Options) -> None:
 
 
 def check(given: dict[str, Any], options: Options) -> None:
-    """Raises an error for options that have no effect with any model."""
+    """Raises an error for options that would have no effect, whatever the model is."""
     if options.file and options.dataset:
         raise CommandError("FILE and --dataset exclude each other")
     for name in FILE_OPTIONS:

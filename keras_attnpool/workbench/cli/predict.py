@@ -76,7 +76,7 @@ def predict(given: dict[str, Any]) -> int:
 
 
 def tell_of_empty(empty: int, texts: int) -> None:
-    """Reports the number of texts without words on standard error."""
+    """Reports on standard error how many texts have no words."""
     if empty:
         told = f"note: {empty} of {texts} texts" if texts > 1 else "note: the text"
         are = "is" if 1 in (empty, texts) else "are"

@@ -122,7 +122,7 @@ class Words:
         return weights
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
-        """Boolean array `(texts, time)`, True where inputs of `encode` are not padding."""
+        """Boolean array `(texts, time)`, True where the result of `encode` is not padding."""
         return np.asarray(inputs != 0)
 
     def vectors(self, texts: Sequence[str], options: Options) -> npt.NDArray[np.float32] | None:
@@ -292,7 +292,7 @@ class Features:
         return pieces
 
     def mask(self, inputs: Any) -> npt.NDArray[np.bool_]:
-        """Boolean array `(texts, time)`, True where inputs of `encode` are not padding."""
+        """Boolean array `(texts, time)`, True where the result of `encode` is not padding."""
         return np.asarray(inputs["padding_mask"], bool)
 
     def batches(self, parts: Parts, options: Options) -> dict[str, Any]:

@@ -69,7 +69,7 @@ class _Writer(Writer):
         self.kinds = kinds
 
     def bag(self) -> Bag:
-        """Draws the words of a question, with a different type for each candidate."""
+        """Draws the words of a question; the nouns that it may ask for differ in type."""
         kind = self.pick(self.kinds)
         patterns = self.pick(_FRAMES[kind])
         slots = [text for text, _ in patterns[0] if text.isupper()]

@@ -33,7 +33,7 @@ class CharacterTokenizer(Vocabulary):
         lowercase: Whether to convert texts to lower case.
 
     Raises:
-        ValueError: If `vocabulary` is not of that form.
+        ValueError: If `vocabulary` does not have the form above.
         ImportError: If the tokenizers library is missing.
 
     Example:

@@ -61,7 +61,7 @@ class WordTokenizer(Vocabulary):
         lowercase: Whether to convert texts to lower case.
 
     Raises:
-        ValueError: If `vocabulary` is not of that form.
+        ValueError: If `vocabulary` does not have the form above.
         ImportError: If the tokenizers library is missing.
 
     Example:
