@@ -197,7 +197,7 @@ def in_sight() -> str:
     layer = named(heads).replace("` (scalar)", "(per_feature=False)`")
     return (
         f"Its lead on the mean is {everywhere(PLAIN)} points{level}. The lead of its gated form is "
-        f"{everywhere(GATED)} points. One weight per step has a price: the lead of "
+        f"{everywhere(GATED)} points. One weight per step may cost accuracy: the lead of "
         f"{named(told()['first'])} on `{PLAIN}` is {spanned(told()['first_ahead_of'][PLAIN])} "
         f"points. Some layers have one weight per step *and head*. Of these layers {layer} has "
         f"the largest lead on the mean, {everywhere(heads)} points. `{WINDOWS}` is left out here: "
