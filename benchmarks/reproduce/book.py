@@ -324,9 +324,13 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     rows = [(name, *(n[word] for word in words), n.total()) for name, n in numbers.items()]
     judged, timed = (n.total() - n[UNTESTED] for n in (every, times))
     paired = sum(line.paired for line in found)
+    missing = ("the set may not", "not collected")
+    lacking = sum(line.word == UNTESTED and line.on.startswith(missing) for line in found)
     return (
         f"{_markdown(('paper', *words, 'claims'), rows, '--:')}\n\nThe last line counts the claims "
-        f"on times. Of the {judged} judged claims above it, {every[LEVEL]} are *level*: their "
+        f"on times. Of the {every[UNTESTED]} *untested* claims above it, {lacking} are about sets "
+        f"that we do not have or that may not be passed on.\n\n"
+        f"Without the times, {judged} claims are judged. {every[LEVEL]} of them are *level*: their "
         f"intervals are too wide to tell. {paired} of the {judged} have a paired 95 % interval: "
         f"about {paired / 20:.0f} of these intervals miss the true difference. How often the other "
         f"{judged - paired} intervals miss it is not known: they are unpaired, and two standard "
