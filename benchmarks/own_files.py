@@ -231,7 +231,7 @@ def defaults(runs: dict[str, dict[str, Any]]) -> str:
 
 def with_options(runs: dict[str, dict[str, Any]]) -> str:
     """A row per set that was read with options too; a dash for what was not run."""
-    head = ("default", "MiniLM, `generalized_scalar`", "`gru`", "TF-IDF, beside `gru`")
+    head = ("default", "MiniLM, `generalized_scalar`", "`gru`", "TF-IDF beside `gru`")
     lines = [("texts", *head)]
     for name in sorted({name.partition("-")[0] for name in runs if "-" in name}, key=_order):
         told = [
@@ -240,7 +240,7 @@ def with_options(runs: dict[str, dict[str, Any]]) -> str:
         ]
         results = runs.get(f"{name}-gru", {"results": {}})["results"]
         found = tuple(row for row in results if row.startswith("TF-IDF"))
-        words = "{:.3f} {}".format(*beside(results, found)) if found else "-"
+        words = beside(results, found)[1] if found else "-"
         lines.append((runs[name]["data"], *told, words))
     return _lined(lines)
 
