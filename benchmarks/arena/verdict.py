@@ -11,7 +11,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import tomllib
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property, lru_cache
@@ -22,10 +21,9 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.arena import words
-from benchmarks.arena.words import named, spanned
+from benchmarks.arena.words import RULE, named, spanned
 from benchmarks.reproduce.significance import paired_interval
 
-RULE = tomllib.loads(Path(__file__).with_name("rule.toml").read_text(encoding="utf-8"))
 BASE = RULE["base"]
 FLOOR = "the best linear classifier"
 LARGEST = "largest class"  # always answered
@@ -296,7 +294,7 @@ def _averaged(found: Iterable[tuple[Any, np.ndarray]]) -> dict[Any, np.ndarray]:
 
 @dataclasses.dataclass(frozen=True)
 class Sets:
-    """The accuracy of every row, and of the best linear classifier, on some sets of data."""
+    """The accuracy of every row, and of the best linear classifier, on some data sets."""
 
     names: list[str]
     accuracy: dict[str, np.ndarray]
@@ -450,7 +448,7 @@ class Comparison:
         """The file that pages and defaults read."""
         under = self.choices()
         if DECLARED not in under:
-            raise ValueError("There is no verdict before two sets of data have all of their rows.")
+            raise ValueError("There is no verdict before two data sets have all of their rows.")
         declared = under[DECLARED]
         small = {*self.sets(ORIGIN[SMALL_SERIES]).names}
         placed = ranks(declared.rows)
@@ -483,7 +481,6 @@ class Comparison:
             "kinds": leads(self.sets_by("kind", RULE["kinds"])),
             "origin": leads({name: self.sets(keeps) for name, keeps in ORIGIN.items()}),
             "behind_linear": self.behind_linear(),
-            "practical": RULE["practical"],
             "first": first,
             "first_ahead_of": {
                 row: _rounded(declared.lead(first, row))
@@ -594,7 +591,7 @@ def advice(sets: Sets, times: dict[str, float], over: str) -> str:
 
     # Of five sets not even five alike are told from chance by their signs, at 0.05.
     hint = ", too few for more than a hint" * (len(sets.names) < 6)
-    told = f"{named(first)} has the largest lead on the mean: "
+    told = f"{named(first)} has the largest lead over the mean: "
     told += f"{spanned(sets.lead(first))} points over {over}{hint}. "
     level = sets.keeping_up(first)
     region = 100 * RULE["practical"]

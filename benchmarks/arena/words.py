@@ -4,16 +4,15 @@ Nothing heavy is imported, and no run is read: whoever calls these says what the
 """
 
 import json
+import tomllib
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-# Attention in its plainest form, with a gate, and the rows with one weight per step and head.
+# Attention in its plainest form, and with a gate.
 PLAIN = "AttentionPooling"
 GATED = f"{PLAIN}, gated"
-PER_HEAD = ("LearnedQueryPooling", "StructuredSelfAttentionPooling", "GeneralizedPooling, scalar")
-PER_HEAD += ("LowRankAttentionPooling", "LowRankAttentionPooling, learned scale")
-WINDOWS = "ConvAttentionPooling"
+KERAS = "keras.layers.MultiHeadAttention"
 # What sentences and tables call the kinds of data.
 DATA = {
     "few words decide": "generated texts",
@@ -24,6 +23,7 @@ DATA = {
     "series": "series",
     "patches": "patches of 8 x 8 digits",
 }
+RULE = tomllib.loads(Path(__file__).with_name("rule.toml").read_text(encoding="utf-8"))
 FILE = Path(__file__).parents[1] / "results" / "arena" / "verdict.json"
 
 
@@ -40,9 +40,13 @@ def points(value: float) -> str:
 
 
 def end(value: float) -> str:
-    """An end of an interval; with a second digit where it would look like zero."""
-    shown = points(value)
-    return shown if shown != "0.0" else f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+    """An end of an interval; with more digits where one digit would hide what the end says.
+
+    That is on which side of zero, or of the region in which no lead counts, the end lies.
+    """
+    hidden = (0, 100 * RULE["practical"])
+    digits = next((n for n in (1, 2) if abs(round(value, n)) not in hidden), 3)
+    return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
 def spanned(effect: dict[str, Any]) -> str:
@@ -53,7 +57,7 @@ def spanned(effect: dict[str, Any]) -> str:
 
 def counts(lead: dict[str, Any]) -> bool:
     """Whether a lead counts: its whole interval is above the differences that count as none."""
-    return bool(lead["interval"]) and lead["interval"][0] > 100 * told()["practical"]
+    return bool(lead["interval"]) and lead["interval"][0] > 100 * RULE["practical"]
 
 
 def named(row: str) -> str:
@@ -83,7 +87,7 @@ def rows_that_are(word: str, status: str) -> list[str]:
 
 
 def everywhere(row: str) -> str:
-    """The lead of a row on the mean over all sets, with its interval."""
+    """The lead of a row over the mean on all sets, with its interval."""
     return spanned(told()["rows"][row]["against_mean"])
 
 
@@ -92,9 +96,14 @@ def sets(count: int) -> str:
     return f"{count} set{'s' * (count != 1)}"
 
 
+def surely() -> str:
+    """What the word means."""
+    return f"*Surely* means: with a probability of at least {RULE['certain']:g}."
+
+
 def region() -> str:
     """The difference below which none is counted."""
-    return f"{100 * told()['practical']:g} point"
+    return f"{100 * RULE['practical']:g} point"
 
 
 def where() -> str:
@@ -109,7 +118,7 @@ def where() -> str:
     )
     *_, real = told()["origin"].values()
     return (
-        f"Over all {len(told()['sets'])} sets of data `{PLAIN}` is {everywhere(PLAIN)} points of "
+        f"On all {len(told()['sets'])} data sets `{PLAIN}` is {everywhere(PLAIN)} points of "
         f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. On the "
         f"{real['sets']} sets of real data that are not small series, the lead is "
         f"{spanned(real[PLAIN])}."
@@ -120,46 +129,37 @@ def origin() -> str:
     """Where the largest lead comes from: the small series, and other real data."""
     small, others, real = told()["origin"].values()
     most, least = (each[told()["first"]] for each in (small, real))
-    level = f": the interval reaches below {region()}, so the mean may be "
-    level = (level + "as good") * bool(least["interval"] and not counts(least))
+    level = ", so there the mean may be as good" * bool(least["interval"] and not counts(least))
     return (
-        f"On the {small['sets']} small series (all series but `digits`) the lead is "
-        f"{spanned(most)} points. On the {real['sets']} other sets of real data the lead is "
-        f"{spanned(least)} points{level}. The "
-        f"other {sets(others['sets'] - real['sets'])} are texts that we generated (one set has "
-        "pairs)."
+        f"On the {small['sets']} small sets of series the lead is {spanned(most)} points. On the "
+        f"{real['sets']} other sets of real data the lead is {spanned(least)} points{level}. We "
+        f"generated the texts of the other {sets(others['sets'] - real['sets'])}."
     )
 
 
 def summary() -> str:
-    """In how many judgements the first row is surely better than the mean."""
+    """In how many tests the first row is surely better than the mean."""
     count = len(told()["choices"])
-    others = sum("against_mean" in row for row in told()["rows"].values())
-    return (
-        f"{others} poolings were judged {count} times each against the mean. {judged()}"
-        + f" No pooling is surely better in all {count}." * (not rows_that_are("better", "shown"))
+    return judged() + f" No pooling is surely better in all {count}." * (
+        not rows_that_are("better", "shown")
     )
 
 
 def judged() -> str:
-    """What a judgement is, and in which the first row is not surely better than the mean."""
+    """How often the largest lead was tested, and in which tests it is not sure."""
     first, count = told()["first"], len(told()["choices"])
     effect, small = told()["rows"][first]["against_mean"], told()["without_small_series"]
-    said = "A judgement repeats the test of a lead with at most one choice changed, for example "
-    said += "without one set. "
+    said = f"We tested the lead of {named(first)} {count} times, each time with other choices, for "
+    said += "example without one set. The tests share most of their runs. "
     if effect["word"] != "better":
-        return said + f"{named(first)} is not surely better than the mean."
-    said += f"{named(first)} is surely better than the mean in {effect['holds']} of {count} "
-    said += "judgements, which share most of their runs."
+        return said + "The lead is not sure."
+    said += f"The pooling is surely better than the mean in {effect['holds']} of these tests"
     if not effect["breaks"]:
-        return said
+        return f"{said}."
     if effect["breaks"] != small:
-        return f"{said} The others are: {'; '.join(effect['breaks'])}."
+        return f"{said}. The others are: {'; '.join(effect['breaks'])}."
     series, *_ = told()["origin"].values()
-    return (
-        f"{said} The other {len(small)} judgements are those without the {series['sets']} small "
-        "series. So the verdict rests on these series."
-    )
+    return f"{said}. The other {len(small)} leave out the {series['sets']} small sets of series."
 
 
 def linear() -> str:
@@ -173,35 +173,37 @@ def linear() -> str:
 
 
 def largest(name: str = "") -> str:
-    """The row with the largest lead on the mean, and how many may be as good."""
-    first, of = told()["first"], len(told()["rows"])
-    others = len(told()["level_with_first"]) - 1
+    """The row with the largest lead over the mean, and how many may be as good."""
+    first = told()["first"]
     return (
-        f"{name or named(first)} has the largest lead on the mean: {everywhere(first)} points of "
-        f"accuracy over {sets(len(told()['sets']))} of data. The brackets hold the 95 % interval. "
-        f"A lead *counts* if its whole interval is above {region()}. {by_chance()} "
-        f"{named(first)} is not surely better than {others or 'any'} of the {of - 1} others."
+        f"{name or named(first)} has the largest lead over the mean: {everywhere(first)} points of "
+        f"accuracy on {len(told()['sets'])} data sets. The brackets hold the 95 % interval. "
+        f"A lead *counts* if its whole interval is above {region()}. {by_chance()} {level()}"
     )
 
 
 def by_chance() -> str:
     """What to expect of the first row."""
-    count = len(told()["rows"]) - 1
-    return f"The largest of {count} leads is partly chance, so expect a smaller lead."
+    lead = points(told()["rows"][told()["first"]]["against_mean"]["points"])
+    return f"It was chosen from {len(told()['rows']) - 1} poolings, so expect less than {lead}."
+
+
+def level() -> str:
+    """How many others may be as good as the first row."""
+    _, *others = told()["level_with_first"]
+    among = f" Keras's own `{KERAS.rpartition('.')[2]}` is one of them." * (KERAS in others)
+    return (
+        f"{len(others) or 'None'} of the {len(told()['rows']) - 1} others may be as good, because "
+        f"{named(told()['first'])} is not surely better.{among}"
+    )
 
 
 def in_sight() -> str:
-    """What is said of the plain attention, and of others with one weight per step."""
+    """What is said of the plain attention."""
     level = ", so the mean may be as good" * (not counts(told()["rows"][PLAIN]["against_mean"]))
-    heads = next(row for row in told()["rows"] if row in PER_HEAD)
-    layer = named(heads).replace("` (scalar)", "(per_feature=False)`")
     return (
-        f"Its lead on the mean is {everywhere(PLAIN)} points{level}. The lead of its gated form is "
-        f"{everywhere(GATED)} points. One weight per step may cost accuracy: the lead of "
-        f"{named(told()['first'])} on `{PLAIN}` is {spanned(told()['first_ahead_of'][PLAIN])} "
-        f"points. Some layers have one weight per step *and head*. Of these layers {layer} has "
-        f"the largest lead on the mean, {everywhere(heads)} points. `{WINDOWS}` is left out here: "
-        "it reads windows of steps."
+        f"Its lead over the mean is {everywhere(PLAIN)} points{level}. {named(told()['first'])} "
+        f"is {spanned(told()['first_ahead_of'][PLAIN])} points ahead of `{PLAIN}`."
     )
 
 
@@ -212,9 +214,9 @@ def of(row: str) -> str:
     if effect["word"] is None:
         how = "neither surely better nor surely worse than the mean"
     elif effect["status"] == "shown":
-        how += f" in all {count} judgements"
+        how += f" in all {count} tests"
     else:
-        how += f" in {effect['holds']} of {count} judgements"
+        how += f" in {effect['holds']} of {count} tests"
     return f"{named(row)} is {how}: {spanned(effect)} points."
 
 

@@ -171,7 +171,7 @@ def judgement(arena):
     count = f"{each['holds']} of {len(told['choices'])}"
     return (
         f"*better: {count}* means: in {count} "
-        f"judgements the probability of a lead of more than {words.region()} is at least "
+        f"tests the probability of a lead of more than {words.region()} is at least "
         f"{verdict.RULE['certain']:g}. *worse* says the same of a loss. "
         f"{said}\n\nThese poolings may be as good as "
         f"{words.named(told['first'])}: {words.joined(told['level_with_first'][1:])}."
@@ -184,7 +184,7 @@ def _by_kind(arena):
 
 
 def kinds(arena):
-    """The lead on the mean by kind of data, and by encoder."""
+    """The lead over the mean by kind of data, and by encoder."""
 
     def spanned(lead):
         if math.isnan(lead["points"]):
@@ -340,7 +340,7 @@ def _linked(row):
 def start(arena):
     """What to start with, from verdict.json."""
     sure = f"{words.largest('It')}\n\n{words.origin()}\n\n{words.judged()}"
-    sure = sure.replace("sets of data", "[sets of data](comparison.md#kinds)", 1)
+    sure = sure.replace("data sets", "[data sets](comparison.md#kinds)", 1)
     sure = sure.replace("surely", "[*surely*](comparison.md#rule)", 1)
     return (
         f"**Start with {_linked(words.told()['first'])}.** {sure}\n\n"
@@ -416,7 +416,7 @@ def diagram(arena):
         {named(row): (each["points"], *each["interval"]) for row, each in found.items()},
         100 * verdict.RULE["practical"],
         "points ahead of the mean",
-        f"Mean difference over {len(sets.names)} sets of data, with its 95 % interval; the sets "
+        f"Mean difference over {len(sets.names)} data sets, with its 95 % interval; the sets "
         "are drawn anew. Differences within the band count as none.",
         "; ".join(f"{r} {words.points(found[r]['points'])}" for r in arena.rows if r != BASE),
     )
@@ -429,7 +429,7 @@ def costs(arena):
     return chart(
         {row: [place] for row, place in places.items()},
         "time of an epoch (the mean's is 1)",
-        "Up: mean accuracy over the sets of data, in percent. Across: the processor's time of an "
+        "Up: mean accuracy over the data sets, in percent. Across: the processor's time of an "
         "epoch.",
         "; ".join(f"{row} {at:.1f} % at {x:.2f}" for row, (x, at) in places.items()),
         log_x=True,
@@ -459,7 +459,7 @@ def weights(row, found):
 def overview(arena):
     """Every row: its mean rank, its lead with its probabilities, its cost; then every task."""
     found, times, known = tested(arena), verdict.by_encoder(arena.counted), memories()
-    head = ["row", "mean rank", "lead on the mean", "better, equal, worse", "p (Holm)"]
+    head = ["row", "mean rank", "lead over the mean", "better, equal, worse", "p (Holm)"]
     head += [*(f"time, {encoder}" for encoder in times), "memory", "weights"]
     sets, body = arena.sets(), []
     ranks, holm = verdict.ranks(sets.rows), verdict.holm(sets)

@@ -315,7 +315,7 @@ def test_words_come_with_their_counts():
     assert 19 < low < better["points"] < high < 21
     assert told["rows"]["MaskedMaxPooling1D"]["against_mean"]["word"] == verdict.EQUAL
     assert told["first"] == "AttentionPooling" and told["level_with_first"] == [told["first"]]
-    with pytest.raises(ValueError, match="no verdict before two sets"):
+    with pytest.raises(ValueError, match="no verdict before two data sets"):
         _ = compared(made(1)).told
     exact = stats.wilcoxon(np.arange(1.0, 9)).pvalue
     assert verdict.holm(compared(made()).sets())["AttentionPooling"] == pytest.approx(3 * exact)
@@ -567,13 +567,13 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     assert words.rows_that_are("worse", "shown") == ["LastPooling1D"]
     count = found["rows"]["AttentionPooling"]["against_mean"]["holds"]
     of = len(found["choices"])
-    told = f"`AttentionPooling` is surely better than the mean in {count} of {of} judgements, "
-    assert told in words.judged() and ". The others are: " in words.judged()
+    told = f"lead of `AttentionPooling` {of} times, "
+    assert told in words.judged()
+    assert f"in {count} of these tests. The others are: " in words.judged()
     assert "; gru al" in words.judged()
-    assert f"judged {of} times" in words.summary()
     assert words.summary().endswith(f" No pooling is surely better in all {of}.")
     said = words.of("AttentionPooling")
-    assert f"surely better than the mean in {count} of {len(found['choices'])} judgements" in said
+    assert f"surely better than the mean in {count} of {len(found['choices'])} tests" in said
     assert words.of("LastPooling1D").startswith(
         "`LastPooling1D` is surely worse than the mean in all"
     )
@@ -601,9 +601,9 @@ def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
     found = {name: each["sets"] for name, each in words.told()["origin"].items()}
     assert found == {verdict.SMALL_SERIES: 3, verdict.REST: 5, verdict.REAL_REST: 4}
     said = words.origin()
-    assert said.startswith("On the 3 small series (all series but `digits`) the lead is +30.0 (")
+    assert said.startswith("On the 3 small sets of series the lead is +30.0 (")
     assert "On the 4 other sets of real data the lead is +20.1 (" in said
-    assert "The other 1 set are texts that we generated (" in said and "mean may" not in said
+    assert "We generated the texts of the other 1 set." in said and "mean may" not in said
 
 
 def test_a_linear_classifier_is_no_rival_on_series():
@@ -619,11 +619,9 @@ def test_a_linear_classifier_is_no_rival_on_series():
     assert [np.isnan(cell.accuracy[-1]) for cell in some] == [True] * 24 + [False] * 8
 
 
-def test_the_poolings_with_one_weight_per_step_and_head_are_such():
-    for row in words.PER_HEAD:
-        layer, given = grid.arguments(row, 0, "minilm")
-        _, scores = layer(**given)(np.zeros((2, 5, 8), "float32"), return_attention_scores=True)
-        assert scores.ndim < 5 and scores.shape[-1] == 5
+def test_an_end_of_an_interval_never_hides_its_side():
+    ends = {0.96: "+0.96", 1.0: "+1.000", 1.001: "+1.001", -0.02: "\N{MINUS SIGN}0.02", 2.0: "+2.0"}
+    assert {value: words.end(value) for value in ends} == ends
 
 
 def test_the_defaults_of_the_command_line_are_such_as_the_verdict_allows():
