@@ -47,26 +47,37 @@ def speed(device, pass_="gradients"):
     return spread(row["ratio"]), sizes
 
 
-def moved():
-    """Of our layers and of others': how many move with padding, how many with NaN in it, of all."""
-    counts = []
-    for group in ("ours", "peers"):
-        files = [RESULTS / "behaviour" / f"{backend}.json" for backend in BACKENDS]
-        found = [json.loads(file.read_text(encoding="utf-8"))[group] for file in files]
-        probes = [layer for each in found for layer in each.values()]
-        ran = [each for each in probes if ":" not in each["padding"]]
-        bad = [each for each in ran if each["padding"] != "no"]
-        nan = [each for each in ran if each["padding"] != "no" or each["nan"] != "no"]
-        counts.append((len(bad), len(nan), len(ran)))
-    return counts
+def moved(group, *probes):
+    """The layers whose result a probe changes on some backend, and all that ran."""
+    moved, ran = {}, {}
+    for backend in BACKENDS:
+        file = RESULTS / "behaviour" / f"{backend}.json"
+        for layer, each in json.loads(file.read_text(encoding="utf-8"))[group].items():
+            if ":" not in each["padding"]:
+                ran[layer] = None
+                if {each[probe] for probe in probes} != {"no"}:
+                    moved[layer] = None
+    return [*moved], [*ran]
+
+
+def coded(layers):
+    """Layers of behaviour's files, such as "keras Attention", as a sentence has them."""
+    return words.listed([f"`{layer.split()[-1]}`" for layer in layers])
 
 
 def kinds():
     """By kind of data the leads of the first row and of the plain attention."""
     told = words.told()
     pair = (told["first"], words.PLAIN)
+    made = told["origin"]["other sets"]["sets"] - told["origin"]["other sets, real data"]["sets"]
+    made -= told["kinds"]["few words decide"]["sets"]
+    beside = {"pairs": f" ({made} generated)" * bool(made)}
     rows = [
-        [words.DATA[kind], str(each["sets"]), *(words.spanned(each[row]) for row in pair)]
+        [
+            words.DATA[kind] + beside.get(kind, ""),
+            str(each["sets"]),
+            *(words.spanned(each[row]) for row in pair),
+        ]
         for kind, each in told["kinds"].items()
     ]
     rows.append(
@@ -75,30 +86,31 @@ def kinds():
     return table(["data", "sets", *map(words.named, pair)], rows)
 
 
-def above():
-    """By kind of data, where the lead of either counts."""
-    told, said = words.told(), []
-    for row in (told["first"], words.PLAIN):
-        leads = {kind: each[row] for kind, each in told["kinds"].items()}
-        those = words.listed([words.DATA[kind] for kind in leads if words.counts(leads[kind])])
-        where = f"only on {those}" if those else "on no kind"
-        said.append(f"the lead of {words.named(row)} counts {where}")
-    return f"By kind of data, {', and '.join(said)}."
+def answer():
+    """Where the first row is better than the mean."""
+    told = words.told()
+    clear = [
+        words.DATA[kind]
+        for kind, each in told["kinds"].items()
+        if words.counts(each[told["first"]])
+    ]
+    where = f"Clearly only on {words.listed(clear)}. Elsewhere" if clear else "Nowhere clearly:"
+    return f"{where} the mean may be as good, or the data sets are too few to tell."
 
 
-def figures(links):
+def figures(links, note=""):
     """The table and the verdict; `links` has where the figures stand."""
     told = words.told()
     return (
-        f"The {links['arena']} trains {len(told['rows'])} poolings, the mean among them, behind "
-        "the same encoders. Variants of a layer count as poolings, and so does self-attention with "
-        "a mean behind it. "
-        "The table shows the leads of two poolings over the mean, in points of accuracy. A row "
-        "with three or more data sets has a 95 % interval over the sets. One set, `digits`, has "
-        "bags, series and patches, so it is in three rows. A lead *counts* if its whole interval "
-        f"is above {words.region()}. {above()}\n\n{kinds()}\n\n"
+        f"{answer()} A lead is *clear* if its whole 95 % interval is above {words.region()}. The "
+        f"{links['arena']} trains {len(told['rows'])} poolings behind the same encoders. The mean "
+        "is one of them, and some are self-attention with a mean behind it. The table shows the "
+        "leads of two poolings over the mean, in points of accuracy. With one or two data sets "
+        f"there is no interval.\n\n{kinds()}\n\n"
+        "Bags, series and patches share the set `digits`. A set is left out if no pooling beats "
+        f"the answer that is always the largest class.{note}\n\n"
         f"- **Start with** {words.named(told['first'])}. It has the largest lead over the mean. "
-        f"{words.by_chance()} {words.origin()}\n"
+        f"{words.by_chance()} {words.level()} {words.origin()}\n"
         f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
         f"{words.in_sight()} {links['which']}\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
@@ -108,35 +120,36 @@ def figures(links):
 
 def more():
     """What README says beside that."""
-    (_, ours, of_ours), (padded, nan, of_peers) = moved()
+    ours, all_ours = moved("ours", "padding", "nan")
+    peers, all_peers = moved("peers", "padding")
+    spared = [layer for layer in all_peers if layer not in moved("peers", "padding", "nan")[0]]
     on_cpu, sizes = speed("torch_cpu")
     on_gpu, forward = (
         speed("torch_nvidia_h100_80gb_hbm3", each)[0] for each in ("gradients", "forward")
     )
     return (
-        f"- **How sure is the lead?** {words.judged()} The comparison [defines "
-        "*surely*](docs/comparison.md#rule).\n"
-        f"- **Padding.** We tried {of_ours // len(BACKENDS)} of our layers on {len(BACKENDS)} "
-        f"backends. Padding changes the result in {ours} of these {of_ours} cases, even if the "
-        "padding holds NaN. With layers of Keras and of other packages padding changes the result "
-        f"in {padded} of {of_peers} cases, and in {nan} cases if the padding holds NaN "
-        "([behaviour](docs/behaviour.md)).\n"
+        f"- **How sure is the lead?** {words.judged()} {words.surely()}\n"
+        f"- **Padding** changes the result of {len(ours) or 'none'} of our {len(all_ours)} tested "
+        f"layers, even if it holds NaN. Of {len(all_peers)} tested layers of Keras and of other "
+        f"packages, {coded(peers)} change their result. If the padding holds NaN, all but "
+        f"{coded(spared)} do ([behaviour](docs/behaviour.md)).\n"
         f"- **Speed.** We timed `{QUERY}` beside `MultiHeadAttention` with a learned query, under "
-        f"PyTorch: the layer alone, not compiled, forward and backward ({sizes}). On a CPU our "
-        f"layer is {on_cpu}. On an H100 GPU our layer is {on_gpu}, and its forward pass alone is "
-        f"{forward}. The files of the [CPU](benchmarks/results/speed/targets_torch_cpu.json) and "
-        "the [GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json) have all "
-        "figures.\n"
+        f"PyTorch: the layer alone, not compiled, forward and backward ({sizes}). On a "
+        f"[CPU](benchmarks/results/speed/targets_torch_cpu.json) our layer is {on_cpu}. On an "
+        "[H100 GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json) our layer "
+        f"is {on_gpu}, and its forward pass alone is {forward}.\n"
     )
 
 
 def spread(ratio):
     """Whether a ratio of times means faster, with the ratio and its range."""
     _, low, high = ratio
-    word = "faster" if low > 1 else "slower" if high < 1 else "neither faster nor slower"
-    return "{} ({:.1f} times as fast, range {:.1f} to {:.1f})".format(word, *ratio)
+    word = "faster" if low > 1 else "slower" if high < 1 else "about as fast"
+    return "{} ({:.1f} times as fast, rounds from {:.1f} to {:.1f})".format(word, *ratio)
 
 
+NOTE = " On GitHub the linked pages lack their tables: `make docs` builds the site with them."
+QUESTION = "**Is attention better than the mean?** "
 IN_README = {
     "arena": "[comparison](docs/comparison.md)",
     "which": "[Which layer?](docs/which-layer.md)",
@@ -182,8 +195,13 @@ def picture():
         )
 
     top = 26
-    say(16, top, "A GRU with AttentionPooling, trained on generated reviews. Bars: attention. "
-        "Numbers: effect of the word.", "start", 12, "#59636e")  # fmt: skip
+    for line in (
+        "A GRU with AttentionPooling, trained on generated reviews. Bar: attention weight.",
+        "Number: how much the probability of the answer falls without the word.",
+    ):
+        say(16, top, line, "start", 12, "#59636e")
+        top += 17
+    top -= 17
     for stars, share, tokens, weights, effects in explained():
         top += LINE
         widths = [max(34, 8 * len(word) + 8) for word in tokens]
@@ -229,7 +247,9 @@ def fill(markdown):
 
 def readme(text):
     """README with its figures."""
-    after, times = BLOCK.subn(lambda match: "\n" + figures(IN_README) + more(), text)
+    after, times = BLOCK.subn(
+        lambda match: "\n" + QUESTION + figures(IN_README, NOTE) + more(), text
+    )
     if times != 1:
         raise ValueError(f"README.md must have one place for the figures; found {times}")
     return after

@@ -98,7 +98,10 @@ def sets(count: int) -> str:
 
 def surely() -> str:
     """What the word means."""
-    return f"*Surely* means: with a probability of at least {RULE['certain']:g}."
+    return (
+        f"*Surely better* means: the probability of a lead above {region()} is at least "
+        f"{RULE['certain']:g}."
+    )
 
 
 def region() -> str:
@@ -191,11 +194,8 @@ def by_chance() -> str:
 def level() -> str:
     """How many others may be as good as the first row."""
     _, *others = told()["level_with_first"]
-    among = f" Keras's own `{KERAS.rpartition('.')[2]}` is one of them." * (KERAS in others)
-    return (
-        f"{len(others) or 'None'} of the {len(told()['rows']) - 1} others may be as good, because "
-        f"{named(told()['first'])} is not surely better.{among}"
-    )
+    among = f", Keras's own `{KERAS.rpartition('.')[2]}` among them" * (KERAS in others)
+    return f"{len(others) or 'None'} of the {len(told()['rows']) - 1} others may be as good{among}."
 
 
 def in_sight() -> str:
