@@ -65,25 +65,23 @@ def coded(layers):
     return words.listed([f"`{layer.split()[-1]}`" for layer in layers])
 
 
-def kinds():
+def kinds(gap):
     """By kind of data the leads of the first row and of the plain attention."""
     told = words.told()
     pair = (told["first"], words.PLAIN)
     made = told["origin"]["other sets"]["sets"] - told["origin"]["other sets, real data"]["sets"]
     made -= told["kinds"]["few words decide"]["sets"]
-    beside = {"pairs": f" ({made} generated)" * bool(made)}
+    sets = {kind: str(each["sets"]) for kind, each in told["kinds"].items()}
+    sets["pairs"] += f", {made} generated" * bool(made)
     rows = [
-        [
-            words.DATA[kind] + beside.get(kind, ""),
-            str(each["sets"]),
-            *(words.spanned(each[row]) for row in pair),
-        ]
+        [f"{words.DATA[kind]} ({sets[kind]})", *(words.spanned(each[row]) for row in pair)]
         for kind, each in told["kinds"].items()
     ]
-    rows.append(
-        [f"**{cell}**" for cell in ("all", len(told["sets"]), *map(words.everywhere, pair))]
-    )
-    return table(["data", "sets", *map(words.named, pair)], rows)
+    everything = f"all ({len(told['sets'])})", *map(words.everywhere, pair)
+    rows.append([f"**{cell}**" for cell in everything])
+    # On a phone the interval stands below its lead.
+    rows = [[data, *(lead.replace(" (", f"{gap}(") for lead in leads)] for data, *leads in rows]
+    return table(["data (sets)", *(row.removesuffix("Pooling") for row in pair)], rows)
 
 
 def answer():
@@ -98,15 +96,15 @@ def answer():
     return f"{where} the mean may be as good, or the data sets are too few to tell."
 
 
-def figures(links, note=""):
+def figures(links, note="", gap="<br>"):
     """The table and the verdict; `links` has where the figures stand."""
     told = words.told()
     return (
         f"{answer()} A lead is *clear* if its whole 95 % interval is above {words.region()}. The "
         f"{links['arena']} trains {len(told['rows'])} poolings behind the same encoders. The mean "
-        "is one of them, and some are self-attention with a mean behind it. The table shows the "
-        "leads of two poolings over the mean, in points of accuracy. With one or two data sets "
-        f"there is no interval.\n\n{kinds()}\n\n"
+        "is one of them, and some are self-attention with a mean behind it. The table shows how "
+        f"far {words.named(told['first'])} and `{words.PLAIN}` are ahead of the mean, in points of "
+        f"accuracy. With one or two data sets there is no interval.\n\n{kinds(gap)}\n\n"
         "Bags, series and patches share the set `digits`. A set is left out if no pooling beats "
         f"the answer that is always the largest class.{note}\n\n"
         f"- **Start with** {words.named(told['first'])}. It has the largest lead over the mean. "
@@ -248,7 +246,7 @@ def fill(markdown):
 def readme(text):
     """README with its figures."""
     after, times = BLOCK.subn(
-        lambda match: "\n" + QUESTION + figures(IN_README, NOTE) + more(), text
+        lambda match: "\n" + QUESTION + figures(IN_README, NOTE, " ") + more(), text
     )
     if times != 1:
         raise ValueError(f"README.md must have one place for the figures; found {times}")
