@@ -166,7 +166,7 @@ def epoch(found: Blocks, row: str) -> str:
     """How long a row's epoch takes over all blocks, and the range over encoders."""
     ends = [cost(those, row) for those in by_encoder(found).values()]
     return (
-        f"{cost(list(found.values()), row):.2f} times as long as with the mean "
+        f"{cost(list(found.values()), row):.2f} times the processor time of the mean "
         f"({min(ends):.2f} to {max(ends):.2f} by encoder)"
     )
 
@@ -590,13 +590,15 @@ def advice(sets: Sets, times: dict[str, float], over: str) -> str:
     first = max(means, key=lambda row: means[row])
 
     # Of five sets not even five alike are told from chance by their signs, at 0.05.
-    hint = ", too few for more than a hint" * (len(sets.names) < 6)
+    few = len(sets.names) < 6
     told = f"{named(first)} has the largest lead over the mean: "
-    told += f"{spanned(sets.lead(first))} points over {over}{hint}. "
+    told += f"{spanned(sets.lead(first))} points over {over}. "
     level = sets.keeping_up(first)
     region = 100 * RULE["practical"]
     if not (ends := sets.lead(first)["interval"]) or ends[0] <= region:
-        return told + f"But the mean may be as good: the interval reaches below {region:g} point."
+        hint = "These sets are too few for more than a hint, and the" if few else "The"
+        return told + f"{hint} mean may be as good: the interval reaches below {region:g} point."
+    told += "These sets are too few for more than a hint. " * few
     cheap = min((row for row in level if means[row] > means[BASE]), key=lambda row: times[row])
     if cheap == first:
         told += f"No cheaper pooling keeps up; an epoch takes {times[cheap]:.2f} times the mean's. "

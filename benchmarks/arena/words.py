@@ -23,6 +23,7 @@ DATA = {
     "series": "series",
     "patches": "patches of 8 x 8 digits",
 }
+MADE = {"few words decide": "texts that we generated so that few words decide"}
 RULE = tomllib.loads(Path(__file__).with_name("rule.toml").read_text(encoding="utf-8"))
 FILE = Path(__file__).parents[1] / "results" / "arena" / "verdict.json"
 
@@ -113,10 +114,9 @@ def where() -> str:
     """The kinds of data on which the plain attention is least and most ahead of the mean."""
     found = told()["kinds"]
     kinds = sorted(found, key=lambda kind: found[kind][PLAIN]["points"])
-    made = {"few words decide": "texts that we generated so that few words decide"}
     low, high = (
         f"{points(found[kind][PLAIN]['points'])} "
-        f"({sets(found[kind]['sets'])} of {(DATA | made)[kind]})"
+        f"({sets(found[kind]['sets'])} of {(DATA | MADE)[kind]})"
         for kind in (kinds[0], kinds[-1])
     )
     *_, real = told()["origin"].values()
@@ -181,7 +181,7 @@ def largest(name: str = "") -> str:
     return (
         f"{name or named(first)} has the largest lead over the mean: {everywhere(first)} points of "
         f"accuracy on {len(told()['sets'])} data sets. The brackets hold the 95 % interval. "
-        f"A lead *counts* if its whole interval is above {region()}. {by_chance()} {level()}"
+        f"{by_chance()} {level()}"
     )
 
 

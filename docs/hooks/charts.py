@@ -30,7 +30,18 @@ STYLE = {
 }
 
 
-def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=None, height=200):
+def chart(
+    series,
+    across,
+    caption,
+    spoken,
+    *,
+    log_x=False,
+    log_y=False,
+    ticks=None,
+    height=200,
+    named=None,
+):
     """Draws a chart of named points, joined by a line where a name has several.
 
     Args:
@@ -42,15 +53,17 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
         log_y: Whether the y axis is logarithmic.
         ticks: Values that are named on the x axis; powers of ten by default.
         height: Height of the axes.
+        named: The names that are written; the rest is drawn faintly. By default all.
     """
+    named = list(series) if named is None else named
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken}):
         # The names need as much as they are long, about half their height a letter.
-        width, total = RIGHT + 40 + 7 * max(map(len, series)), height + TOP + BOTTOM
+        width, total = RIGHT + 40 + 7 * max(map(len, named)), height + TOP + BOTTOM
         figure = Figure(figsize=(width / 72, total / 72), dpi=72)
         box = [LEFT / width, BOTTOM / total, (RIGHT - LEFT) / width, height / total]
         axes = figure.add_axes(box, facecolor="none")
         axes.set(xscale="log" if log_x else "linear", yscale="log" if log_y else "linear")
-        for index, points in enumerate(series.values()):
+        for index, (name, points) in enumerate(series.items()):
             dashes = (0, (4, 3)) if index % 2 else "solid"
             axes.plot(
                 *zip(*points, strict=True),
@@ -59,9 +72,10 @@ def chart(series, across, caption, spoken, *, log_x=False, log_y=False, ticks=No
                 linewidth=1.5,
                 marker="o",
                 markersize=6,
+                alpha=1 if name in named else 0.3,
             )
         _set_axes(axes, across, ticks)
-        _write_names(figure, axes, {name: points[-1] for name, points in series.items()})
+        _write_names(figure, axes, {name: series[name][-1] for name in named})
         return _framed(figure, caption, spoken)
 
 
@@ -102,12 +116,9 @@ def leads(rows, region, across, caption, spoken):
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
         means, lows, highs = zip(*rows.values(), strict=True)
         edge = 0.05 * (max(highs) - min(lows))
-        # Narrow enough for a phone: a name stands above its line.
         figure, axes = _lines(
-            [""] * len(rows), across, (min(lows) - edge, max(highs) + edge), pitch=2
+            list(rows), across, (min(lows) - edge, max(highs) + edge), room=400, letter=7
         )
-        for place, name in enumerate(rows):
-            axes.text(min(lows), place - 0.35, name, va="center", parse_math=False)
         axes.axvspan(-region, region, color=INK, alpha=0.15, linewidth=0)
         axes.hlines(range(len(rows)), lows, highs, color=INK)
         axes.plot(means, range(len(rows)), "o", color=INK, markersize=6)

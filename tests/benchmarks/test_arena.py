@@ -524,19 +524,25 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
     plain = told["plain"].split("\n")
     # As all epochs take the same time, no cheaper pooling is named.
-    assert ". An epoch with `" in plain[0] and " takes 1.00 times as long as with" in plain[0]
+    assert (
+        ". An epoch with `" in plain[0]
+        and " takes 1.00 times the processor time of the mean" in plain[0]
+    )
     assert "cheapest" not in plain[0] and len(plain) == 6
     chosen = re.findall(r"\[`([A-Z]\w+)", told["start_by_kind"])
     assert chosen and {page._group(row) for row in chosen} <= {"attention", "pooling"}
     assert "Not run yet: " + ", ".join(run.row for run in planned[-3:]) in told["tables"]
-    first, *by_kind = told["overview"].split("\n\n??? abstract")
-    assert first.count("\n") == 1 + len(grid.MECHANISMS)
+    first, *by_kind = told["overview"].split("\n\n    ??? abstract")
+    assert first.count("\n    | ") == 1 + len(grid.MECHANISMS)
     assert len(by_kind) == 4 and "| TF-IDF, linear |" in by_kind[0]
     splits = [
         line("musk1", "dense", "AttentionPooling", x, n) for n, x in ((0, 1), (1, 0.6), (2, 0.61))
     ]
     beside = page.published(compared([{**each, "examples": "49 25 18"} for each in splits]))
-    assert "| 89.2 ± 4.0 | `AttentionPooling` | 60.5 (" in beside and ", 2 | above |" in beside
+    assert (
+        "| 89.2 ± 4.0 | 83 | `AttentionPooling` | 60.5 (" in beside
+        and ", 2 | 49 + 25 | above |" in beside
+    )
     assert "is above our interval on musk1." in beside and "Not run on two counted splits" in beside
     assert "| GeneralizedPooling, scalar | `GeneralizedPooling(" in told["legend"]
     assert told["legend"].count("\n    | ") == 1 + len(grid.MECHANISMS)
