@@ -77,11 +77,11 @@ def kinds(gap):
         [f"{words.DATA[kind]} ({sets[kind]})", *(words.spanned(each[row]) for row in pair)]
         for kind, each in told["kinds"].items()
     ]
-    everything = f"all ({len(told['sets'])})", *map(words.everywhere, pair)
-    rows.append([f"**{cell}**" for cell in everything])
+    rows.append([f"**all ({len(told['sets'])})**", *map(words.everywhere, pair)])
     # On a phone the interval stands below its lead.
     rows = [[data, *(lead.replace(" (", f"{gap}(") for lead in leads)] for data, *leads in rows]
-    return table(["data (sets)", *(row.removesuffix("Pooling") for row in pair)], rows)
+    short = (row.removesuffix("Pooling").removesuffix("Attention") for row in pair)
+    return table(["data (sets)", *(name or "Attention" for name in short)], rows)
 
 
 def answer():
