@@ -512,19 +512,15 @@ def test_the_sentences_below_the_first_table_of_speed_are_true():
         assert all(order * costs[first][0] < order * costs[name][0] for name in others)
         assert all(costs[name][0] < costs[speed.ATTENTION][0] for name in speed.POOLINGS)
     text = speed.overview(folder)
-    calls = re.search(r"`(\w+)` takes the least .* is (\d+) calls, .*`(\w+)` is (\d+)\.", text)
+    calls = re.search(r"`(\w+)` takes the least .* is (\d+) \[calls.*`(\w+)` is (\d+)\.", text)
     assert calls[1] == first and int(calls[2]) > int(calls[4])
     linear, quadratic = (
         [float(figure) for figure in re.findall(r"\d\.\d\d", sentence)]
         for sentence in re.search(r"exponents of the three.*", text)[0].split("The exponents")
     )
     assert max(linear) < 1.25 and min(quadratic) > 1.7
-    # As the page says of the poolings on JAX without the longest text, and on the GPU.
-    data = json.loads((folder / "speed_jax_cpu.json").read_text(encoding="utf-8"))
+    # As the page says of the poolings on the GPU.
     poolings = [each.name for each in LAYERS.values() if each.group in ("attention", "pooling")]
-    shorter = speed.series(data)[:-1]
-    measured = [name for name in poolings if name in shorter[0]["ratios"]]
-    assert all(speed.exponent(shorter, name) < 1.1 for name in measured)
     data = json.loads((folder / "speed_torch_nvidia_h100_80gb_hbm3.json").read_text("utf-8"))
     gaps = {
         name: [case["ratios"][name][speed.ATTENTION][0] for case in speed.series(data)[1:-1]]
@@ -547,7 +543,8 @@ def test_the_reasons_on_the_speed_page_fit_the_results():
         assert max(costs, key=costs.get) == "DirectionalSelfAttention"
         assert costs[speed.ATTENTION] < costs["BlockSelfAttention"]
         grown = [speed.exponent(cases, name) for name in ("BlockSelfAttention", speed.ATTENTION)]
-        assert 1.1 < grown[0] < 4 / 3 < grown[1]
+        # The page says of JAX that 256 words take a long time.
+        assert (0.9 if "jax" in path.name else 1.1) < grown[0] < 4 / 3 < grown[1]
 
 
 def test_the_launches_of_struck_targets_add_up():
@@ -560,6 +557,36 @@ def test_the_launches_of_struck_targets_add_up():
         parts = map(int, re.findall(r"\b\d+\b", others))
         count = cases[layer + words]["forward" if kind == "forward" else "training"]
         assert int(equations) + sum(parts) == count, layer
+
+
+def test_the_form_that_takes_longer_on_the_gpu_has_more_launches():
+    listed = re.search(r"has more launches:\n\n(.*?)\n\n", source("targets.md"), re.S)[1]
+    # By their names in the table of targets; those of the counts, where they differ.
+    counted = {
+        "its published order": "the efficient probe, its published order",
+        "float32": "GeneralizedPooling",
+        "bfloat16": "GeneralizedPooling, bfloat16",
+    }
+    pairs = [
+        ("MultiHeadAttention, a probe", "LearnedQueryPooling"),
+        ("its published order", "the efficient probe"),
+        ("float32", "bfloat16"),
+        ("StructuredSelfAttentionPooling", "LowRankAttentionPooling"),
+        ("TransformerEncoder, average", "MPSAN's layers"),
+        ("AdditiveAttention, average", "MPSAN's layers"),
+        ("squeeze and excitation", "SequentialAttention"),
+        ("MultiHeadAttention, average", "SequentialAttention"),
+    ]
+    assert len(listed.splitlines()) == len({fast for _, fast in pairs})
+    counts = {case.pop("layer"): case for case in measured_costs("launches", "torch")["cases"]}
+    path = RESULTS / "speed" / "targets_torch_nvidia_h100_80gb_hbm3.json"
+    rows = [row for case in json.loads(path.read_text("utf-8"))["cases"] for row in case["rows"]]
+    for pair in pairs:
+        # Those of memory are above 1.
+        ratios = [row["ratio"][0] for row in rows if (row["slow"], row["fast"]) == pair]
+        assert min(ratios) < 1, pair
+        fewer, more = (counts[counted.get(name, name)] for name in pair)
+        assert fewer["forward"] < more["forward"] and fewer["training"] < more["training"], pair
 
 
 def test_the_guide_of_growth_is_written_from_the_results():
@@ -628,7 +655,7 @@ def test_no_layer_is_faster_than_the_machine(backend):
     costs = measured_costs("speed", backend)
     table = speed.rates_table(costs)
     shares = [float(share) for share in re.findall(r"([\d.]+)\u00a0%", table)]
-    assert len(shares) > 15
+    assert len(shares) > 12
     assert all(0 < share < 110 for share in shares)
     # Counted by hand for a layer: d * d and 2 * d * heads multiplications a word, three times.
     (case,) = speed.find(costs, time=256, dim=512, heads=16, gradient=True)

@@ -13,8 +13,8 @@ from unittest import mock
 import keras
 from keras import ops
 
-from benchmarks.speed import grid
-from benchmarks.speed.variants import LAYERS, PEERS
+from benchmarks.speed import comparisons, grid
+from benchmarks.speed.variants import LAYERS, PEERS, QUERIES
 from keras_attnpool import layers
 from keras_attnpool.ops import _devices
 
@@ -24,13 +24,22 @@ BATCH, TIME, DIM, HEADS = 8, 64, 64, 4
 FREE_OF_TORCH = {"empty", "empty_like", "new_empty", "new_empty_strided", "_unsafe_view"}
 FREE_OF_HLO = {"parameter", "constant", "tuple", "get-tuple-element", "bitcast"}
 
+
+def probe(name: str) -> Any:
+    """An efficient probe; the published order reads the weights of our layer."""
+    probes = comparisons.probes(HEADS)
+    grid.build(probes["the efficient probe"], (BATCH, TIME, DIM))
+    return probes[name]
+
+
 COUNTED: dict[str, Callable[[], Any]] = {
     name: lambda variant=variant: variant.make(DIM, HEADS)
     for name, variant in {
         **LAYERS,
-        "MultiHeadAttention, average": PEERS["MultiHeadAttention, average"],
+        **PEERS,
+        "MultiHeadAttention, a probe": QUERIES["MultiHeadAttention, a probe"],
     }.items()
-    if name != "GeneralizedPooling, chunks"  # a loop
+    if name not in ("GeneralizedPooling, chunks", "GlobalAveragePooling1D")  # a loop; ours
 } | {
     "GeneralizedPooling, scalar": lambda: layers.GeneralizedPooling(
         HEADS, DIM // 2, per_feature=False
@@ -38,6 +47,13 @@ COUNTED: dict[str, Callable[[], Any]] = {
     "PositionalSelfAttention, later words": lambda: layers.PositionalSelfAttention(
         DIM, positions=("later",)
     ),
+    "GeneralizedPooling, bfloat16": lambda: layers.GeneralizedPooling(
+        HEADS, DIM // 2, dtype="mixed_bfloat16"
+    ),
+    "the efficient probe": lambda: probe("the efficient probe"),
+    "the efficient probe, its published order": lambda: probe("its published order"),
+    "MPSAN's layers": lambda: comparisons.Multiple(DIM),
+    "squeeze and excitation": lambda: comparisons.SqueezeExcite(DIM),
 }
 # Forward, and with gradients.
 TARGETS = {
