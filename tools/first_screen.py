@@ -62,7 +62,7 @@ def moved(group, *probes):
 
 def coded(layers):
     """Layers of behaviour's files, such as "keras Attention", as a sentence has them."""
-    return words.listed([f"`{layer.split()[-1]}`" for layer in layers])
+    return words.listed(["`{1}` ({0})".format(*layer.split()) for layer in layers])
 
 
 def kinds(gap):
@@ -92,7 +92,9 @@ def answer():
         for kind, each in told["kinds"].items()
         if words.counts(each[told["first"]])
     ]
-    where = f"Clearly only on {words.listed(clear)}. Elsewhere" if clear else "Nowhere clearly:"
+    where = "It is not clearly better on any kind of data:"
+    if clear:
+        where = f"It is clearly better only on {words.listed(clear)}. Elsewhere"
     return f"{where} the mean may be as good, or the data sets are too few to tell."
 
 
@@ -128,9 +130,10 @@ def more():
     return (
         f"- **How sure is the lead?** {words.judged()} {words.surely()}\n"
         f"- **Padding** changes the result of {len(ours) or 'none'} of our {len(all_ours)} tested "
-        f"layers, even if it holds NaN. Of {len(all_peers)} tested layers of Keras and of other "
-        f"packages, {coded(peers)} change their result. If the padding holds NaN, all but "
-        f"{coded(spared)} do ([behaviour](docs/behaviour.md)).\n"
+        "layers, even if the padding holds NaN. We also tested "
+        f"{len(all_peers)} layers of Keras and of other packages. Padding changes the result of "
+        f"{coded(peers)}. NaN in the padding changes the result of all but {coded(spared)}. "
+        "[Behaviour](docs/behaviour.md) has every case.\n"
         f"- **Speed.** We timed `{QUERY}` beside `MultiHeadAttention` with a learned query, under "
         f"PyTorch: the layer alone, not compiled, forward and backward ({sizes}). On a "
         f"[CPU](benchmarks/results/speed/targets_torch_cpu.json) our layer is {on_cpu}. On an "

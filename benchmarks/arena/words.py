@@ -194,8 +194,9 @@ def by_chance() -> str:
 def level() -> str:
     """How many others may be as good as the first row."""
     _, *others = told()["level_with_first"]
-    among = f", Keras's own `{KERAS.rpartition('.')[2]}` among them" * (KERAS in others)
-    return f"{len(others) or 'None'} of the {len(told()['rows']) - 1} others may be as good{among}."
+    one = f" One of them is Keras's own `{KERAS.rpartition('.')[2]}`, with a mean behind it."
+    count = f"{len(others) or 'None'} of the {len(told()['rows']) - 1} others"
+    return f"{count} may be as good.{one * (KERAS in others)}"
 
 
 def in_sight() -> str:
