@@ -171,8 +171,7 @@ class Line:
         here: What was measured, with its interval.
         on: What it was measured on, or why it was not.
         word: One of `WORDS`, or `UNTESTED`.
-        paired: Whether the interval is of the same test items.
-        equal: Whether the paper has both rows equal.
+        judged: The claim on each of our sets and rows that can test it; the first gives the word.
     """
 
     paper: str
@@ -182,8 +181,7 @@ class Line:
     here: str
     on: str
     word: str
-    paired: bool = False
-    equal: bool = False
+    judged: tuple[tuple[Judged, str], ...] = ()
 
 
 def lines(papers: dict[str, Paper], folder: Path = RESULTS) -> list[Line]:
@@ -244,16 +242,16 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
                 place = places.get(datasets[0])
                 run = any(measured.values())
                 reason = "rows not run" if run or place is None else place.reason
+                if run:
+                    reason = paper.idle.get(better) or paper.idle.get(worse) or reason
                 yield Line(paper.name, table, claim, said, "–", reason, UNTESTED)
                 continue
             (first, dataset), *others = known
             on = [_on(first, dataset, better) + ", one run" * first.once]
-            if dataset in places and places[dataset].stands_in:
-                on.append(f"a stand-in: {places[dataset].stands_in}")
             on += [f"{_on(other, where, better)}: {other.verdict}" for other, where in others]
-            here = f"{points(first.difference)} ({first.span})"
-            judged = first.word, first.paired, distance == 0
-            yield Line(paper.name, table, claim, said, here, "; ".join(on), *judged)
+            here, measured_on = f"{points(first.difference)} ({first.span})", "; ".join(on)
+            judged = first.word, tuple(known)
+            yield Line(paper.name, table, claim, said, here, measured_on, *judged)
 
 
 def _said(known: Mapping[str, float], better: str, worse: str, distance: float) -> str:
@@ -275,6 +273,8 @@ def _on(claim: Judged, dataset: str, row: str) -> str:
 TIME = ", time"
 # Whole seconds, of some 40: the paper's ratio is not known more exactly.
 ROUNDED = 0.012
+# How far apart two times may be that are said to be equal.
+EQUAL_TIMES = 0.1
 
 
 def _times(place: Place, folder: Path) -> Iterator[Line]:
@@ -297,62 +297,123 @@ def _times(place: Place, folder: Path) -> Iterator[Line]:
         for _, each in several:
             _, low, high = each["relative"]
             span = math.log(low) - ROUNDED, math.log(high) + ROUNDED
-            words.append(verdict(span, math.log(each["paper"])))
+            words.append(verdict(span, math.log(each["paper"]), EQUAL_TIMES))
         (where, each), *others = several
         middle, low, high = each["relative"]
         on = [f"`{file}`, {where}"]
-        on += [f"a stand-in: {place.stands_in}"] if place.stands_in else []
         on += [f"{other}: {word}" for (other, _), word in zip(others, words[1:], strict=True)]
         here = f"{middle:.2f} times ({low:.2f} to {high:.2f})"
         said, table = f"{each['paper']:.2f} times", place.name + TIME
-        judged = words[0], False, each["paper"] == 1
-        yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), *judged)
+        yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), words[0])
 
 
 def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     """Counts what became of the claims of each paper, and says how much chance is in the words."""
     found, words = lines(papers, folder), (*WORDS, UNTESTED)
-    numbers = {title: Counter[str]() for title in PAPERS.values()}
+    numbers = {name: Counter[str]() for name in PAPERS}
     times = Counter(line.word for line in found if line.table.endswith(TIME))
     for line in found:
         if not line.table.endswith(TIME):
-            numbers[PAPERS[line.paper]][line.word] += 1
-    numbers |= {
-        "all papers": (every := sum(numbers.values(), Counter[str]())),
-        "all papers, times": times,
-    }
-    rows = [(name, *(n[word] for word in words), n.total()) for name, n in numbers.items()]
+            numbers[line.paper][line.word] += 1
+    rows = [
+        (title, *_numbers(numbers[name]), *_everywhere(name, found))
+        for name, title in PAPERS.items()
+    ]
+    every = sum(numbers.values(), Counter[str]())
+    rows += [("all papers", *_numbers(every), "–", "–")]
+    rows += [("all papers, times", *_numbers(times), "–", "–")]
     judged, timed = (n.total() - n[UNTESTED] for n in (every, times))
-    paired = sum(line.paired for line in found)
+    paired = sum(line.judged[0][0].paired for line in found if line.judged)
+    idle = {reason for paper in papers.values() for reason in paper.idle.values()}
+    without = sum(line.on in idle for line in found)
     missing = ("the set may not", "not collected")
     lacking = sum(line.word == UNTESTED and line.on.startswith(missing) for line in found)
+    head = ("paper", *words, "claims", "verdicts on all our sets", "most refuted or reversed")
     return (
-        f"{_markdown(('paper', *words, 'claims'), rows, '--:')}\n\nThe last line counts the claims "
-        f"on times. Of the {every[UNTESTED]} *untested* claims above it, {lacking} are about sets "
-        f"that we do not have or that may not be passed on.\n\n"
+        f"{_markdown(head, rows, '--:')}\n\nThe last line counts the claims on times. Sometimes "
+        "several of our sets can test one claim. Then the first columns count the verdict on one "
+        "of them ([which one](#claims)). The column *verdicts on all our sets* counts all of them: "
+        "held, level, refuted in size, reversed. The last column has the set with the most "
+        "verdicts *refuted in size* or *reversed*. "
+        f"Of the {every[UNTESTED]} *untested* claims above the last line, {lacking} are about sets "
+        "that we do not have or that may not be passed on. "
+        f"{without} are about [a penalty of Generalized "
+        "Pooling](papers/generalized-pooling.md#idle) that is zero in our runs.\n\n"
         f"Without the times, {judged} claims are judged. {every[LEVEL]} of them are *level*: their "
         f"intervals are too wide to tell. {paired} of the {judged} have a paired 95 % interval: "
         f"about {paired / 20:.0f} of these intervals miss the true difference. How often the other "
         f"{judged - paired} intervals miss it is not known: they are unpaired, and two standard "
-        f"errors are few for three runs. The {timed} judged times have a range and no interval. "
-        f"The range is widened by {100 * ROUNDED:.1f} %, because the papers round their times."
+        f"errors are few for three runs. The {timed} judged times have a range and no interval."
     )
 
 
+def _numbers(found: Counter[str]) -> tuple[int, ...]:
+    return (*(found[word] for word in (*WORDS, UNTESTED)), found.total())
+
+
+def _everywhere(paper: str, found: Iterable[Line]) -> tuple[str, str]:
+    """The verdicts of a paper on all our sets, and the set with the most against it."""
+    sets: dict[str, Counter[str]] = {}
+    for line in found:
+        for claim, dataset in line.judged if line.paper == paper else ():
+            sets.setdefault(dataset, Counter())[claim.word] += 1
+    every = sum(sets.values(), Counter[str]())
+    against = {name: found[SMALLER] + found[REVERSED] for name, found in sets.items()}
+    worst = max(against, key=lambda name: against[name])
+    told = f"`{worst}`: {against[worst]} of {sets[worst].total()}" if against[worst] else "–"
+    return ", ".join(str(every[word]) for word in WORDS), told
+
+
+def held(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
+    """Lists why a claim that is held may still be weak evidence; each is listed once."""
+    kinds: dict[str, list[str]] = {
+        "the other row is the first token of MiniLM, a weak baseline": [],
+        "another of our sets or recipes says *refuted in size* or *reversed*": [],
+        "the interval is unpaired": [],
+        "the interval begins less than 0.1 points from zero": [],
+        "none of these weaknesses": [],
+    }
+    weak, refuted, unpaired, near, strong = kinds.values()
+    for line in lines(papers, folder):
+        if line.word != HELD or not line.judged:
+            continue
+        (first, dataset), *others = line.judged
+        if first.worse == "language model":
+            kind = weak
+        elif any(other.word in (SMALLER, REVERSED) for other, _ in others):
+            kind = refuted
+        elif not first.paired:
+            kind = unpaired
+        else:
+            kind = near if min(map(abs, first.interval)) < 0.001 else strong
+        kind.append(f"{PAPERS[line.paper]}: {first.better} − {first.worse}, `{dataset}`")
+    total = sum(map(len, kinds.values()))
+    rows = [
+        (kind, len(each), "all are claims of SAM" if each is weak else "; ".join(each))
+        for kind, each in kinds.items()
+    ]
+    table = _markdown((f"the {total} *held* claims", "number", "which"), rows)
+    return f"{table}\n\nA claim is counted once, in the first line that fits."
+
+
 def claims(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
-    """Lists what became of the claims, a table for each paper."""
+    """Lists what became of the claims, a table for each paper behind its sets that stand in."""
     found, parts = lines(papers, folder), []
     head = ("table", "claim", "paper", "here, 95 % interval", "measured on", "so it is")
     for name, title in PAPERS.items():
         cells = [
-            (
-                *(line.table, line.claim, line.said, line.here, line.on),
-                line.word + " (equal)" * (line.equal and line.word == HELD),
-            )
+            (line.table, line.claim, line.said, line.here, line.on, line.word)
             for line in found
             if line.paper == name
         ]
-        body = textwrap.indent(_markdown(head, cells), "    ")
+        sets = {
+            f"- `{place.dataset or (place.note or ('',))[0]}`{', times' * bool(place.note)}: "
+            f"{place.stands_in}"
+            for place in PLACES
+            if place.paper == name and place.stands_in and (place.note or place.dataset)
+        }
+        noted = "\n".join(["Stand-ins:", "", *sorted(sets)])
+        body = textwrap.indent(f"{noted}\n\n{_markdown(head, cells)}", "    ")
         parts.append(f'??? abstract "{title}: {len(cells)} claims"\n\n{body}')
     return "\n\n".join(parts)
 

@@ -174,6 +174,7 @@ class _GeneralizedPooling(Paper):
     name, title = "generalized_pooling", "Generalized Pooling"
     tasks = TASKS
     claims = TOLD["claims"]
+    idle = TOLD["idle"]
 
     def names(self, dataset: str) -> tuple[str, ...]:
         heads = HEAD_ROWS if dataset in ("sick_entailment", "snli") else ()

@@ -268,7 +268,7 @@ class _MPSAN(Paper):
         task = TASKS[dataset]
         # For relatedness the paper has settings of its own.
         rate, penalty, keep = ("0.7", "5e-4", "0.55") if task.graded else ("0.5", "1e-7", "0.7")
-        runs = "folds of a 10-fold cross-validation, the first ones"
+        runs = "the ten folds of a cross-validation"
         if dataset not in FOLDED:
             of_the_paper = "the best of ten" if dataset.startswith("sst5") else "the mean of five"
             runs = f"seeds; the paper takes {of_the_paper}"

@@ -5,6 +5,7 @@ import functools
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import keras
@@ -40,6 +41,7 @@ class Paper(abc.ABC):
         title: Name in the results files.
         tasks: The data sets by name, each with its recipe.
         claims: What the paper says of the order of its rows, and what we ask beside it.
+        idle: Rows that are trained like another row, and why: they test no claim.
         fixed: Rows that chance has no part in, beside the floors.
         on_gpu: Rows that take hours without a GPU.
         timed: Data sets on which epochs are timed side by side.
@@ -49,6 +51,7 @@ class Paper(abc.ABC):
     title: ClassVar[str]
     tasks: ClassVar[Mapping[str, Task]]
     claims: ClassVar[Sequence[Claim]] = ()
+    idle: ClassVar[Mapping[str, str]] = MappingProxyType({})
     fixed: ClassVar[Collection[str]] = ()
     on_gpu: ClassVar[Collection[str]] = ()
     timed: ClassVar[Collection[str]] = ()
@@ -90,6 +93,7 @@ class Paper(abc.ABC):
             "dataset": dataset,
             "measure": task.measure,
             "claims": [(*claim, self.distance(dataset, *claim[:2])) for claim in self.claims],
+            **({"idle": dict(self.idle)} if self.idle else {}),
             "protocol": self.protocol(dataset),
         }
 

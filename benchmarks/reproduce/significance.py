@@ -43,13 +43,16 @@ class Judged:
     @property
     def verdict(self) -> str:
         """The word, and how much it stands on."""
-        equal = " (equal)" * (self.paper == 0 and self.word == HELD)
-        return self.word + equal + ", by one run" * self.once
+        return self.word + ", by one run" * self.once
 
     @property
     def span(self) -> str:
-        """The interval in points, and why it is not paired."""
-        return spanned(self.interval) + ", unpaired: answers not kept" * (not self.paired)
+        """The interval in points, marked where it is not paired."""
+        return spanned(self.interval) + UNPAIRED * (not self.paired)
+
+
+# Marks an interval that is not of the same test items.
+UNPAIRED = " †"
 
 
 def points(value: float) -> str:
@@ -76,11 +79,11 @@ def judged(results: dict[str, Any]) -> Iterator[Judged]:
     """The claims of a results file whose rows were measured.
 
     A claim is `[better, worse, words, distance]`; the distance is the paper's on its own data, or
-    `None`.
+    `None`. A row of `idle` is trained like another one, so it tells nothing.
     """
-    rows = results["rows"]
+    rows, idle = results["rows"], results.get("idle", {})
     for better, worse, words, distance in results.get("claims", ()):
-        if better not in rows or worse not in rows:
+        if better not in rows or worse not in rows or better in idle or worse in idle:
             continue
         both = [rows[name] for name in (better, worse)]
         interval, paired = interval_of(results, better, worse)
@@ -252,17 +255,24 @@ def interval_of(
 HELD, LEVEL, SMALLER, REVERSED = "held", "level", "refuted in size", "reversed"
 
 
-def verdict(interval: tuple[float, float], paper: float | None) -> str:
+# How far from zero an interval may reach if two rows are said to be equal: one point.
+EQUAL = 0.01
+
+
+def verdict(interval: tuple[float, float], paper: float | None, equal: float = EQUAL) -> str:
     """One word for what an interval says of a difference that a paper prints.
 
     The order is that of the paper's difference; without one it is that of the claim. Reversed is
     an order whose opposite fills the interval. A size is refuted where the paper's difference is
     larger than all of the interval. What is left holds where zero is outside the interval, and is
-    level where it is inside. Where the paper prints the same figure twice, that is the claim.
+    level where it is inside. Where the paper prints the same figure twice, that is the claim. It
+    holds where the interval reaches at most `equal` to either side of zero.
     """
     low, high = interval
+    if paper == 0 and low <= 0 <= high:
+        return HELD if max(-low, high) <= equal else LEVEL
     if paper == 0:
-        return HELD if low <= 0 <= high else SMALLER
+        return SMALLER
     if paper is not None and paper < 0:
         (low, high), paper = (-high, -low), -paper
     if high < 0:

@@ -2,8 +2,9 @@
 
 A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints,
 `<!-- book: claims -->` says of every claim of the papers' tables what became of it,
-`<!-- book: counts -->` counts these claims, and a line `<!-- book: published sam -->` becomes the
-figures of a paper for the rows of its experiments.
+`<!-- book: counts -->` counts these claims, `<!-- book: held -->` lists the weaknesses of
+those that are held, and a line `<!-- book: published sam -->` becomes the figures of a paper for
+the rows of its experiments.
 """
 
 import os
@@ -11,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-MARKER = re.compile(r"<!-- book: (matrix|claims|counts) -->")
+MARKER = re.compile(r"<!-- book: (matrix|claims|counts|held) -->")
 PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
 
 

@@ -24,6 +24,7 @@ from benchmarks.reproduce.significance import (
     LEVEL,
     REVERSED,
     SMALLER,
+    UNPAIRED,
     judged,
     mean,
     points,
@@ -60,6 +61,12 @@ def beside(measure, value, paper):
     return write(value) if paper is None else f"{write(value)} ({write(paper)})"
 
 
+def measured_in(results):
+    """What a file measures, and in which unit its figures are written."""
+    unit = " × 100" if results["measure"] in ("pearson", "spearman") else ", %"
+    return MEASURES[f"test_{results['measure']}"][0] + unit
+
+
 def accuracy_table(results):
     """What every row reached beside the paper's figure, the best of ours first."""
     measure = f"test_{results['measure']}"
@@ -67,7 +74,8 @@ def accuracy_table(results):
     others = [m for m in MEASURES if m != measure and all(m in row["summary"] for _, row in ranked)]
     with_paper = any(row["paper"] is not None for _, row in ranked)
     published = results.get("published", {})
-    head = ["model", *["paper"] * with_paper, "here, mean", "lowest – highest"]
+    head = ["model", *["paper"] * with_paper, f"here, mean {measured_in(results)}"]
+    head += ["lowest – highest"]
     names = [MEASURES[m][0] + " (paper)" * (m in published) for m in others]
     head += [*names, "runs", "parameters"]
     lines = []
@@ -89,21 +97,28 @@ def accuracy_table(results):
 def claims_table(results, about=""):
     """The paper's order of models, pair by pair, against ours; our own questions come last.
 
-    With `about`, only claims whose words have it in them.
+    With `about`, only claims whose words have it in them. Where the paper has no figures at all,
+    there is nothing to judge.
     """
-    head = ("finding", "paper", "here", "95 % interval", "verdict")
+    found = [claim for claim in judged(results) if about in claim.words]
+    published = any(claim.paper is not None for claim in found)
+    head = ["finding", *["paper, points"] * published, "here, points", "95 % interval"]
     lines = []
-    for claim in judged(results):
-        if about in claim.words:
-            cells = [
-                f"{claim.words} ({claim.better} − {claim.worse})",
-                "–" if claim.paper is None else printed(claim.paper),
-                points(claim.difference),
-                claim.span,
-                claim.verdict,
-            ]
-            lines.append(cells)
-    return table(head, lines, left=(0, 4))
+    for claim in found:
+        cells = [
+            f"{claim.words} ({claim.better} − {claim.worse})",
+            *["–" if claim.paper is None else printed(claim.paper)] * published,
+            points(claim.difference),
+            claim.span,
+            *[claim.verdict] * published,
+        ]
+        lines.append(cells)
+    told = table([*head, *["verdict"] * published], lines, left=(0, 4))
+    unpaired = any(not claim.paired for claim in found)
+    return (
+        told
+        + f"\n\n{UNPAIRED.strip()} The interval is unpaired: older runs kept no answers." * unpaired
+    )
 
 
 def scatter(results, across, words, value):
@@ -327,9 +342,11 @@ def protocol_list(results):
     """How it was measured, and with which versions."""
     protocol = {k: v for k, v in results["protocol"].items() if k != "of_the_paper"}
     lines = [f"- **{key.replace('_', ' ')}**: {value}" for key, value in protocol.items()]
-    used = {name: {value} for name, value in results["versions"].items()}
-    for run in (run for row in results["rows"].values() for run in row["runs"]):
-        for name, value in run.get("versions", {}).items():
+    used = {}
+    of_runs = (run.get("versions", {}) for row in results["rows"].values() for run in row["runs"])
+    for name, value in (pair for each in (results["versions"], *of_runs) for pair in each.items()):
+        # "ran on" has the backend of each row.
+        if name != "backend":
             used.setdefault(name, set()).add(value)
     versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in used.items())
     sizes = results.get("examples")
@@ -370,26 +387,51 @@ def padding_table(results):
 
 
 def state_note(results):
-    """How many of the paper's orders hold; a warning as long as rows have too few runs.
+    """How many of the paper's orders hold, and runs that may have been too short or are too few.
 
     A classifier that draws nothing, without an optimizer of ours, has one run for good.
     """
     found = Counter(claim.word for claim in judged(results) if claim.paper is not None)
     counts = ", ".join(f"{found[word]} {word}" for word in (HELD, LEVEL, SMALLER, REVERSED))
-    told = f"Orders of rows that the paper prints: {found.total()} ({counts}).\n\n" * bool(found)
+    told = f"Claims judged on this set: {found.total()} ({counts}). " * bool(found)
+    parts = [f"{told}{limit_note(results)}".strip()]
     if results["measure"] == "f1" and "test_targets" in results:
-        told += f"{constant_note(results)}\n\n"
+        parts.append(constant_note(results))
     drawn = [row for row in results["rows"].values() if "optimizer" in row["config"]]
     fewest = min((len(row["runs"]) for row in drawn), default=3)
-    if fewest >= 3:
-        return told.strip()
-    count = "one run" if fewest == 1 else f"{fewest} runs"
-    return told + (
-        '!!! warning "Still being measured"\n'
-        f"    Some rows stand on {count} so far; three are planned. So few runs say little about "
-        "the spread: more runs may move these means further than the column *lowest – highest* "
-        "shows."
-    )
+    if fewest < 3:
+        count = "one run" if fewest == 1 else f"{fewest} runs"
+        parts.append(
+            '!!! warning "Still being measured"\n'
+            f"    Some rows stand on {count} so far; three are planned. So few runs say little "
+            "about the spread: more runs may move these means further than the column *lowest – "
+            "highest* shows."
+        )
+    return "\n\n".join(filter(None, parts))
+
+
+def limit_note(results):
+    """How many runs of networks might have gone on."""
+    rows = [row for row in results["rows"].values() if "optimizer" in row["config"]]
+    ended = [run["stopped_by_the_epoch_limit"] for row in rows for run in row["runs"]]
+    if not any(ended):
+        return ""
+    return f"Of the {len(ended)} runs of networks, {sum(ended)} ended at the epoch limit."
+
+
+BACKENDS = {"jax": "JAX", "torch": "PyTorch", "tensorflow": "TensorFlow"}
+
+
+def backends_note(results):
+    """Which rows of networks ran on which backend."""
+    default, rows = results["versions"]["backend"], {}
+    for name, row in results["rows"].items():
+        if "optimizer" in row["config"]:
+            used = {run.get("backend", default) for run in row["runs"]}
+            rows.setdefault(" and ".join(BACKENDS[each] for each in sorted(used)), []).append(name)
+    if len(rows) == 1:
+        return f"All networks ran on {next(iter(rows))}."
+    return " ".join(f"On {used} ran: {'; '.join(rows[used])}." for used in sorted(rows))
 
 
 def constant(results):
@@ -473,6 +515,7 @@ VIEWS = {
     "recipes": recipes_table,
     "protocol": protocol_list,
     "state": state_note,
+    "backends": backends_note,
     "times": times_table,
     "padding": padding_table,
     "heads": heads_table,

@@ -17,6 +17,7 @@ from benchmarks.reproduce import results as kept
 from benchmarks.reproduce.engine import reproduce, results_of, rows_of
 from benchmarks.reproduce.paper import Paper
 from benchmarks.reproduce.results import packed, unpacked
+from benchmarks.reproduce.significance import EQUAL
 from benchmarks.reproduce.tasks import Data, Options, Task
 from benchmarks.reproduce.timing import Timed, Turns, take_turns
 from keras_attnpool.workbench import corpora, text
@@ -529,9 +530,15 @@ def test_every_claim_has_one_line():
         untested = line.word == book.UNTESTED
         assert line.word in (*book.WORDS, book.UNTESTED) and line.on
         assert (line.here == "–") == untested and (line.said != "–" or untested)
+    held = sum(line.word == "held" and bool(line.judged) for line in lines)
+    kinds = book.held(command.PAPERS)
+    assert f"the {held} *held* claims" in kinds
+    assert sum(int(row.split(" | ")[1]) for row in kinds.split("\n")[2:7]) == held
+    of_sam = [line for line in lines if line.paper == "sam" and line.word == "held" and line.judged]
+    assert {line.judged[0][0].worse for line in of_sam} == {"language model"}
     head, _, *rows = book.counts(command.PAPERS).split("\n\n")[0].splitlines()
-    counts = np.array([[int(cell) for cell in row.split("|")[2:-1]] for row in rows])
-    assert head.endswith("| held | level | refuted in size | reversed | untested | claims |")
+    counts = np.array([[int(cell) for cell in row.split("|")[2:8]] for row in rows])
+    assert "| held | level | refuted in size | reversed | untested | claims |" in head
     assert (counts[:, -1] == counts[:, :-1].sum(axis=1)).all()
     assert (counts[-2] == counts[:-2].sum(axis=0)).all() and counts[-2].all()
     assert counts[-2:, -1].sum() == len(lines)
@@ -620,7 +627,11 @@ def test_times_are_judged_by_the_range_of_their_rounds(tmp_path):
     slower, faster, same = book._times(place, tmp_path)
     assert slower.claim == "time of slower against base" and slower.word == "reversed"
     assert slower.said == "1.50 times" and slower.here == "0.80 times (0.70 to 0.90)"
-    assert slower.on == "`x`, a GPU; a stand-in: toys; a CPU: held"
+    assert slower.on == "`x`, a GPU; a CPU: held"
+    rules = " ".join((book.PAGES / "results.md").read_text(encoding="utf-8").split())
+    assert f"at most {100 * EQUAL:.0f} point to either side" in rules
+    assert f"by {100 * book.ROUNDED:.1f} % at each end" in rules
+    assert f"at most {100 * book.EQUAL_TIMES:.0f} % to either side of 1.00" in rules
     # Half of the paper's time is outside the range; seconds are printed whole.
     assert faster.word == "refuted in size" and same.word == "held"
 

@@ -249,7 +249,8 @@ def test_without_pairs_the_interval_is_two_standard_errors():
         ((-0.03, 0.01), -0.02, "level"),
         ((-0.03, 0.01), -0.04, "refuted in size"),
         # The paper prints the same figure twice.
-        ((-0.01, 0.03), 0.0, "held"),
+        ((-0.01, 0.01), 0.0, "held"),
+        ((-0.01, 0.03), 0.0, "level"),
         ((0.01, 0.03), 0.0, "refuted in size"),
         ((-0.03, -0.01), 0.0, "refuted in size"),
     ],
