@@ -180,8 +180,8 @@ def largest(name: str = "") -> str:
     first = told()["first"]
     return (
         f"{name or named(first)} has the largest lead over the mean: {everywhere(first)} points of "
-        f"accuracy on {len(told()['sets'])} data sets. The brackets hold the 95 % interval. "
-        f"{by_chance()} {level()}"
+        f"accuracy on {len(told()['sets'])} data sets. {by_chance()} {level()} The brackets hold "
+        "the 95 % interval."
     )
 
 

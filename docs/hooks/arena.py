@@ -193,8 +193,8 @@ def judgement(arena):
         f"*better: {count}* means: in {count} "
         f"tests the probability of a lead of more than {words.region()} is at least "
         f"{verdict.RULE['certain']:g}. *worse* says the same of a loss. "
-        f"{said}\n\nThese poolings may be as good as "
-        f"{words.named(told['first'])}: {words.joined(told['level_with_first'][1:])}."
+        f"{said}\n\nA pooling may be as good as {words.named(told['first'])} if this one is not "
+        f"surely better: {words.joined(told['level_with_first'][1:])}."
     )
 
 
@@ -220,7 +220,9 @@ def kinds(arena):
     several = {name: sets for name, sets in by_kind.items() if len(sets.names) > 2}
     encoders = {f"`{e}`": each for e, each in arena.sets_by("encoder", grid.ENCODERS).items()}
     parts = [shown(by_kind, lambda lead: words.points(lead["points"]))]
-    parts += [folded("The intervals, of three or more sets", shown(several))] * bool(several)
+    parts += [folded("Intervals, of the kinds with three or more sets", shown(several))] * bool(
+        several
+    )
     parts += [folded("By encoder", shown(encoders))]
     of_kind = [
         (f"{words.DATA[kind]} ({len(sets.names)})", _sources(kind, sets.names))
@@ -294,9 +296,9 @@ def published(arena):
     rest = f"\n\nNot run on two counted splits yet: {later}." * bool(later)
     said = [row[-1] for rows in body.values() for row in rows]
     told = f"The published figure is above our interval in {said.count('above')} of {len(said)} "
-    told += f'rows, and below it in {said.count("below")}. "Inside" shows no agreement: an interval'
-    told += " may be wide."
-    told += ' "Trained on" counts bags or series.'
+    told += f"rows of the two tables, and below it in {said.count('below')}. "
+    told += '"Inside" shows no agreement: an interval may be wide. "Trained on" counts bags or '
+    told += "series."
     checked, unchecked = (table(head, body[which], left=(0, 1, 4, 7)) for which in (True, False))
     unchecked = folded("Figures that we could not compare with their source", unchecked)
     return "\n\n".join([told, checked, unchecked + rest, "\n".join(notes)])
@@ -315,12 +317,12 @@ def plain(arena):
     rivals = {row: each["against_linear"]["word"] for row, each in told["rows"].items()}
     better, worse = ([r for r, word in rivals.items() if word == w] for w in (BETTER, WORSE))
     return (
-        f"- **Which pooling to take.** {words.largest(_linked(first))} {words.surely()}{time}\n"
+        f"- **Which pooling to take.** {words.largest(_linked(first))}{time}\n"
         f"- **Where its lead comes from.** {words.origin()} {of_series(arena)}\n"
         f"- **Where plain attention helps.** {words.where()}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
         f"{words.in_sight()}\n"
-        f"- **How sure this is.** {words.summary()}\n"
+        f"- **How sure this is.** {words.surely()} {words.summary()}\n"
         f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
         f"{len(better)} of {len(rivals)} poolings, the mean among them, are surely better than the "
         f"best linear classifier, and {len(worse)} are surely worse"
@@ -372,9 +374,8 @@ def _linked(row):
 def start(arena):
     """What to start with, from verdict.json."""
     told = words.told()
-    sure = f"{words.largest('It')} {words.surely()}"
-    sure = sure.replace("data sets", "[data sets](comparison.md#kinds)", 1)
-    sure = sure.replace("*Surely*", "[*Surely*](comparison.md#rule)", 1)
+    sure = words.largest("It").replace("data sets", "[data sets](comparison.md#kinds)", 1)
+    sure = sure.replace("may be as good", "[may be as good](comparison.md#verdict)", 1)
     name, *variant = told["first"].split(", ")
     code = (
         f"```python\nfrom keras_attnpool import {name}\n\n"
@@ -384,8 +385,9 @@ def start(arena):
     *_, real = told["origin"].values()
     return (
         f"**Start with {_linked(told['first'])}.** {sure}\n\n{code}"
-        f"{words.origin()} {of_series(arena, 'comparison.md')} So on text, bags or patches, expect "
-        f"about {words.points(real[told['first']]['points'])} points.\n\n"
+        f"{words.origin()} So on text, bags or patches, expect about "
+        f"{words.points(real[told['first']]['points'])} points.\n\n"
+        f"{of_series(arena, 'comparison.md')} So on series, also try a method for series.\n\n"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
         f"{words.in_sight()}"
     )
@@ -414,13 +416,14 @@ def start_by_kind(arena):
             large.append((kind, most, gap, (min(ends), max(ends))))
         else:
             small.append(gap["points"])
-    told = f"Without self-attention, no pooling is more than {math.ceil(10 * max(small)) / 10:.1f} "
-    told += f"points ahead of {words.named(first)} on any kind of data"
-    told += f" but {words.listed([words.DATA[kind] for kind, *_ in large])}" * bool(large)
+    told = "Among the poolings without self-attention, none is more than "
+    told += f"{math.ceil(10 * max(small)) / 10:.1f} points ahead of {words.named(first)}"
+    told += f", except on {words.listed([words.DATA[kind] for kind, *_ in large])}" * bool(large)
     told += f". So keep {words.named(first)}."
     for kind, most, gap, ends in large:
         told += f" On {(words.DATA | words.MADE)[kind]}, {_linked(most)} is {words.spanned(gap)} "
-        told += f"points ahead ({' to '.join(map(words.points, ends))} by task and encoder)."
+        told += f"points ahead ({' to '.join(map(words.points, ends))} by task and encoder). "
+        told += "Try it on such data."
     inside = "Leads are in points of accuracy. Three or more sets have an interval. Self-attention "
     inside += "with a mean behind it does the work of an encoder, so this table leaves it out."
     inside += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
