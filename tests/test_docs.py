@@ -519,7 +519,7 @@ def test_the_sentences_below_the_first_table_of_speed_are_true():
         assert all(order * costs[first][0] < order * costs[name][0] for name in others)
         assert all(costs[name][0] < costs[speed.ATTENTION][0] for name in speed.POOLINGS)
     text = speed.overview(folder)
-    calls = re.search(r"`(\w+)` takes the least .* is (\d+) \[calls.*`(\w+)` is (\d+)\.", text)
+    calls = re.search(r"`(\w+)` takes the least .* has (\d+) \[calls.*`(\w+)` has (\d+)\.", text)
     assert calls[1] == first and int(calls[2]) > int(calls[4])
     linear, quadratic = (
         [float(figure) for figure in re.findall(r"\d\.\d\d", sentence)]
@@ -570,14 +570,20 @@ def test_the_form_that_takes_longer_on_the_gpu_has_more_launches():
     listed = re.search(r"has more launches:\n\n(.*?)\n\n", source("targets.md"), re.S)[1]
     # By their names in the table of targets; those of the counts, where they differ.
     counted = {
+        "its products alone": "LAMA, its products alone",
         "its published order": "the efficient probe, its published order",
+        "all weights at once": "Generalized Pooling, all weights at once",
         "float32": "GeneralizedPooling",
         "bfloat16": "GeneralizedPooling, bfloat16",
     }
     pairs = [
+        ("its products alone", "LowRankAttentionPooling"),
         ("MultiHeadAttention, a probe", "LearnedQueryPooling"),
+        ("the same with keys and values", "LearnedQueryPooling"),
+        ("KerasHub's SigLIP head", "LearnedQueryPooling, SigLIP's MLP"),
         ("its published order", "the efficient probe"),
         ("float32", "bfloat16"),
+        ("all weights at once", "GeneralizedPooling"),
         ("StructuredSelfAttentionPooling", "LowRankAttentionPooling"),
         ("TransformerEncoder, average", "MPSAN's layers"),
         ("AdditiveAttention, average", "MPSAN's layers"),

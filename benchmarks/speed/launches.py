@@ -37,7 +37,7 @@ COUNTED: dict[str, Callable[[], Any]] = {
     for name, variant in {
         **LAYERS,
         **PEERS,
-        "MultiHeadAttention, a probe": QUERIES["MultiHeadAttention, a probe"],
+        **QUERIES,
     }.items()
     if name not in ("GeneralizedPooling, chunks", "GlobalAveragePooling1D")  # a loop; ours
 } | {
@@ -47,6 +47,10 @@ COUNTED: dict[str, Callable[[], Any]] = {
     "PositionalSelfAttention, later words": lambda: layers.PositionalSelfAttention(
         DIM, positions=("later",)
     ),
+    **{
+        name: lambda name=name: grid.built(name, DIM, HEADS, "float32")
+        for name in ("LAMA, its products alone", "Generalized Pooling, all weights at once")
+    },
     "GeneralizedPooling, bfloat16": lambda: layers.GeneralizedPooling(
         HEADS, DIM // 2, dtype="mixed_bfloat16"
     ),

@@ -198,8 +198,8 @@ def overview(folder):
         "- **On a CPU these poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
         f"- **On a GPU with eager PyTorch the order differs.** `{most}` takes the least time of "
-        f"the three on a CPU and the most on the GPU. A training step of this layer is "
-        f"{calls[most]} [calls](targets.md#launches), and a step of `{least}` is {calls[least]}. "
+        f"the three on a CPU and the most on the GPU. A training step of this layer has "
+        f"{calls[most]} [calls](targets.md#launches), and a step of `{least}` has {calls[least]}. "
         f"Fewer calls help, but "
         f"the number of calls does not explain every order. On the GPU the three poolings take "
         f"{gpu} of the time of self-attention.",
