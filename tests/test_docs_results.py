@@ -314,7 +314,11 @@ def test_the_sentences_about_generalized_pooling_are_true():
         assert not sign("sick_entailment", f"{kind}, 1 head", f"{kind}, 9 heads")
     assert not sign("sick_entailment", "generalized", "TF-IDF, linear")
     note = results.backends_note(files["imdb"])
-    assert note.startswith("On JAX ran: generalized; last; max; mean; mean of words; scalar. On ")
+    assert note.startswith("These rows ran on JAX: generalized; last; max; mean; mean of words; ")
+    assert "on PyTorch: + attention; + parameter matrices; " in note
+    sst5 = files["sst5"]
+    highest = sorted(sst5["rows"], key=lambda row: -results.mean(sst5, row))[:4]
+    assert results.backends_note(sst5).endswith(f"on PyTorch: {'; '.join(sorted(highest))}.")
     assert results.backends_note(files["sst5_phrases"]) == "All networks ran on PyTorch."
 
 

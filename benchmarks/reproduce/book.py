@@ -332,9 +332,9 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     return (
         f"{_markdown(head, rows, '--:')}\n\nThe last line counts the claims on times. Sometimes "
         "several of our sets can test one claim. Then the first columns count the verdict on one "
-        "of them ([which one](#claims)). The column *verdicts on all our sets* counts all of them: "
-        "held, level, refuted in size, reversed. The last column has the set with the most "
-        "verdicts *refuted in size* or *reversed*. "
+        "of them ([which one](#claims)). The column *verdicts on all our sets* counts all of "
+        "them, also those by one run: held, level, refuted in size, reversed. The last column has "
+        "the set with the most verdicts *refuted in size* or *reversed*. "
         f"Of the {every[UNTESTED]} *untested* claims above the last line, {lacking} are about sets "
         "that we do not have or that may not be passed on. "
         f"{without} are about [a penalty of Generalized "

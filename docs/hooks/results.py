@@ -431,7 +431,7 @@ def backends_note(results):
             rows.setdefault(" and ".join(BACKENDS[each] for each in sorted(used)), []).append(name)
     if len(rows) == 1:
         return f"All networks ran on {next(iter(rows))}."
-    return " ".join(f"On {used} ran: {'; '.join(rows[used])}." for used in sorted(rows))
+    return " ".join(f"These rows ran on {used}: {'; '.join(rows[used])}." for used in sorted(rows))
 
 
 def constant(results):

@@ -533,7 +533,8 @@ def test_every_claim_has_one_line():
     held = sum(line.word == "held" and bool(line.judged) for line in lines)
     kinds = book.held(command.PAPERS)
     assert f"the {held} *held* claims" in kinds
-    assert sum(int(row.split(" | ")[1]) for row in kinds.split("\n")[2:7]) == held
+    numbers = [int(row.split(" | ")[1]) for row in kinds.split("\n")[2:7]]
+    assert sum(numbers) == held > 2 * numbers[-1]  # most are weak evidence
     of_sam = [line for line in lines if line.paper == "sam" and line.word == "held" and line.judged]
     assert {line.judged[0][0].worse for line in of_sam} == {"language model"}
     head, _, *rows = book.counts(command.PAPERS).split("\n\n")[0].splitlines()
