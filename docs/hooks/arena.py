@@ -396,7 +396,7 @@ def start(arena):
 def start_by_kind(arena):
     """Where another pooling is ahead of the first; of each kind of data the largest lead."""
     names, first = _poolings(), words.told()["first"]
-    body, small, large, encoders = [], [0.0], [], []
+    body, small, large, encoders, floors = [], [0.0], [], [], []
     for kind, sets in _by_kind(arena):
         leads = {row: sets.lead(row) for row in words.told()["rows"] if row != BASE}
         ordered = sorted(leads, key=lambda row: -leads[row]["points"])
@@ -406,6 +406,8 @@ def start_by_kind(arena):
         if ordered[0] != most:
             lead = words.points(leads[ordered[0]]["points"])
             encoders.append(f"{words.DATA[kind]} ({words.named(ordered[0])}, {lead})")
+        if (floor := sets.lead(FLOOR)["points"]) > leads[ordered[0]]["points"]:
+            floors.append(f"{words.DATA[kind]} ({words.points(floor)})")
         gap = sets.lead(most, first)
         if gap["points"] > 100 * verdict.RULE["practical"]:
             ends = [
@@ -417,13 +419,17 @@ def start_by_kind(arena):
         else:
             small.append(gap["points"])
     told = "Among the poolings without self-attention, none is more than "
-    told += f"{math.ceil(10 * max(small)) / 10:.1f} points ahead of {words.named(first)}"
+    told += f"{math.ceil(10 * max(small)) / 10:.1f} points ahead of {words.named(first)} on "
+    told += "average over the sets of a kind"
     told += f", except on {words.listed([words.DATA[kind] for kind, *_ in large])}" * bool(large)
     told += f". So keep {words.named(first)}."
     for kind, most, gap, ends in large:
         told += f" On {(words.DATA | words.MADE)[kind]}, {_linked(most)} is {words.spanned(gap)} "
         told += f"points ahead ({' to '.join(map(words.points, ends))} by task and encoder). "
         told += "Try it on such data."
+    if floors:
+        told += f" On {words.listed(floors)} the best linear classifier is farther ahead of the "
+        told += "mean than every pooling."
     inside = "Leads are in points of accuracy. Three or more sets have an interval. Self-attention "
     inside += "with a mean behind it does the work of an encoder, so this table leaves it out."
     inside += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
