@@ -129,10 +129,8 @@ def claims_html(found, what="set"):
                 f"{signed(high)})</td><td>{theirs}</td><td>{VERDICTS[sign]}</td></tr>"
             )
     came = [row[0] for row in rows]
-    title = (
-        f"{came.count(1)} of {len(rows)} intervals confirm a claim, {came.count(-1)} show the "
-        f"other way, {came.count(0)} contain zero"
-    )
+    counts = ", ".join(f"{came.count(sign)} {word}" for sign, word in VERDICTS.items())
+    title = f"{len(rows)} intervals: {counts}"
     legend = "Each point is our difference in points, and each bar is its 95 % interval."
     if apart:
         legend += (

@@ -30,7 +30,7 @@ def test_a_verdict_follows_the_interval_and_a_set_without_the_rows_is_left_out()
 def test_the_picture_says_what_its_numbers_are():
     page = claims_html(outcomes(CLAIMS, SETS))
     words = " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page).split())
-    assert "1 of 4 intervals confirm a claim, 2 show the other way, 1 contain zero" in words
+    assert "4 intervals: 1 confirmed, 1 level, 2 other way" in words
     assert "2 of 3 lie outside our interval" in words
     assert "x is ahead : confirmed on 1, level on 1, other way on 1 of 3 sets" in words
     assert "a&lt;b +2.0 (+1.0 to +3.0) +6.0 confirmed c +0.5 (−2.0 to +3.0) +1.0 level" in words
