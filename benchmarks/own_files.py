@@ -164,9 +164,9 @@ def _written(lines: list[str], file: Path) -> Path:
 
 def tables(kept: dict[str, Any]) -> list[str]:
     """What the page shows of the runs: the answer and the tables."""
-    runs = kept["runs"]
-    shown = (answer, defaults, with_options, sizes)
-    return [*(each(runs) for each in shown), few_table(kept["few"]), tried(kept["tried"])]
+    runs, few_runs = kept["runs"], kept["few"]
+    shown = [each(runs) for each in (defaults, with_options, sizes)]
+    return [answer(runs, few_runs), *shown, few_table(few_runs), tried(kept["tried"])]
 
 
 def _lined(rows: list[tuple[str, ...]], figures: bool = True) -> str:
@@ -187,7 +187,7 @@ def beside(rows: dict[str, Any], names: tuple[str, ...]) -> tuple[float, str]:
     return accuracy, "ahead" if low > 0 else "behind" if high < 0 else "level"
 
 
-def answer(runs: dict[str, dict[str, Any]]) -> str:
+def answer(runs: dict[str, dict[str, Any]], few_runs: dict[str, dict[str, Any]]) -> str:
     """How often the default is ahead of the simpler models."""
     words = {
         name: {each: beside(runs[name]["results"], rows)[1] for each, rows in SIMPLER.items()}
@@ -199,10 +199,19 @@ def answer(runs: dict[str, dict[str, Any]]) -> str:
     ahead = sum("ahead" in each.values() for each in words.values())
     parts, count = len(words) - len(whole), len(whole)
     first = f"In {ahead} rows a simpler model is" if ahead else "No simpler model is"
+    texts = [record["texts"] for record in few_runs.values()]
+    draws = [
+        [beside(rows, names)[1] for names in SIMPLER.values() if names[0] in rows]
+        for record in few_runs.values()
+        for rows in drawn(record)
+    ]
     return "\n".join(
         [
             f"- {first} ahead of the default, on any of the {count} sets, or on any of "
             f"{parts} smaller parts of these sets.",
+            f"  With only {min(texts)} to {max(texts)} texts of each class, a simpler model is "
+            f"ahead in {sum('ahead' in each for each in draws)} of {len(draws)} draws "
+            "([Few texts](#few-texts)).",
             f"- On {len(best)} of the {count} sets ({' and '.join(best)}) all simpler models are "
             "behind the default.",
             f"- On the other {count - len(best)} sets at least one simpler model is level with the "
