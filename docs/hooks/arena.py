@@ -193,8 +193,9 @@ def judgement(arena):
         f"*better: {count}* means: in {count} "
         f"tests the probability of a lead of more than {words.region()} is at least "
         f"{verdict.RULE['certain']:g}. *worse* says the same of a loss. "
-        f"{said}\n\nA pooling may be as good as {words.named(told['first'])} if this one is not "
-        f"surely better: {words.joined(told['level_with_first'][1:])}."
+        f"{said}\n\nA pooling may be as good as {words.named(told['first'])} if the latter is not "
+        f"surely better: {words.joined(told['level_with_first'][1:])}. The test uses ranks, so "
+        "it can leave open what an interval of a lead does not."
     )
 
 
@@ -378,14 +379,14 @@ def start(arena):
     sure = sure.replace("may be as good", "[may be as good](comparison.md#verdict)", 1)
     name, *variant = told["first"].split(", ")
     code = (
-        f"```python\nfrom keras_attnpool import {name}\n\n"
+        f"```python\nfrom keras_attnpool.layers import {name}\n\n"
         "# before: vector = keras.layers.GlobalAveragePooling1D()(steps)\n"
         f"vector = {name}()(steps)\n```\n\n"
     ) * (not variant)
     *_, real = told["origin"].values()
     return (
         f"**Start with {_linked(told['first'])}.** {sure}\n\n{code}"
-        f"{words.origin()} So on text, bags or patches, expect about "
+        f"{words.origin()} So on text, bags or patches, expect less than "
         f"{words.points(real[told['first']]['points'])} points.\n\n"
         f"{of_series(arena, 'comparison.md')} So on series, also try a method for series.\n\n"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
@@ -425,11 +426,13 @@ def start_by_kind(arena):
     told += f". So keep {words.named(first)}."
     for kind, most, gap, ends in large:
         told += f" On {(words.DATA | words.MADE)[kind]}, {_linked(most)} is {words.spanned(gap)} "
-        told += f"points ahead ({' to '.join(map(words.points, ends))} by task and encoder). "
+        told += (
+            f"points ahead of {words.named(first)}: from {' to '.join(map(words.points, ends))}, "
+        )
+        told += "by task and encoder. "
         told += "Try it on such data."
     if floors:
-        told += f" On {words.listed(floors)} the best linear classifier is farther ahead of the "
-        told += "mean than every pooling."
+        told += f" On {words.listed(floors)}, the best linear classifier beats every pooling."
     inside = "Leads are in points of accuracy. Three or more sets have an interval. Self-attention "
     inside += "with a mean behind it does the work of an encoder, so this table leaves it out."
     inside += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
