@@ -63,6 +63,8 @@ def test_the_tables_are_those_of_the_runs():
     # The words around the tables hold.
     runs = {name: list(run["results"].items()) for name, run in kept["runs"].items()}
     whole = {name: dict(rows) for name, rows in runs.items() if name in own_files.SETS}
+    rows = own_files.defaults(kept["runs"]).splitlines()[2:]
+    assert f"The table has {len(rows) * len(own_files.SIMPLER)} comparisons." in words_of_page
     assert own_files.answer(kept["runs"], kept["few"]).startswith("- No simpler model is ahead")
     by_mean = {
         n: rows[own_files.NETWORK]["accuracy"] - rows[own_files.WITH_MEAN]["accuracy"]
@@ -110,6 +112,7 @@ def test_the_tables_are_those_of_the_runs():
     assert counted("TF-IDF", True, False) == [0, 0, 27]
     assert counted("regression", True, False) == [3, 17, 7]
     assert counted("regression", True) == [0, 3, 6]
+    assert counted("regression", False) == [3, 14, 1]
     assert counted("its network alone", True)[::2] == [3, 3]
     assert counted("its network alone", False) == [0, 7, 11]
     table = own_files.few_table(kept["few"]).splitlines()[2:]
