@@ -332,6 +332,13 @@ def test_the_calls_of_which_layer_run_and_have_the_parameters_that_it_says():
     assert {call: f"{counts[call]:,}" for call, _ in said} == dict(said)
 
 
+def test_the_line_that_which_layer_starts_with_runs():
+    filled = arena.fill("<!-- arena: start -->", RESULTS / "arena")
+    names = {"steps": keras.ops.ones((2, 3, 4))}
+    exec(re.search(r"```python\n(.*?)```", filled, re.S)[1], names)
+    assert tuple(names["vector"].shape) == (2, 4)
+
+
 def test_each_promise_of_readme_names_its_tests():
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     part = readme.split("## Guarantees")[1].split("\n## ")[0]
