@@ -4,19 +4,21 @@
 
 brings README's table of figures and `docs/assets/sentences.svg` up to date. The figures come from
 `benchmarks/results`, the picture from the explorer's model. As a hook of MkDocs this file fills
-`<!-- first screen -->`, `<!-- example of README -->` and `<!-- first pooling -->` of a page.
+`<!-- first screen -->` and the other markers below of a page.
 """
 
 import json
 import os
 import re
 import sys
+import textwrap
 from pathlib import Path
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(REPOSITORY), str(REPOSITORY / "tools"), str(REPOSITORY / "docs" / "hooks")]
 os.environ.setdefault("KERAS_BACKEND", "jax")
 
+import arena
 from tables import table
 
 from benchmarks.arena import words
@@ -26,7 +28,8 @@ SPEED = RESULTS / "speed"
 PICTURE = REPOSITORY / "docs" / "assets" / "sentences.svg"
 MARKER = "<!-- first screen -->"
 EXAMPLE = "<!-- example of README -->"
-FIRST = "<!-- first pooling -->"
+GUARANTEES = "<!-- guarantees of README -->"
+FIRST, REAL = "<!-- first pooling -->", "<!-- real sentences -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 QUERY, PEER = "LearnedQueryPooling", "MultiHeadAttention, a probe"
 BACKENDS = ("jax", "tensorflow", "torch")
@@ -48,21 +51,29 @@ def speed(device, pass_="gradients"):
 
 
 def moved(group, *probes):
-    """The layers whose result a probe changes on some backend, and all that ran."""
+    """The layers whose result a probe changes on some backend; of all that ran, the backends."""
     moved, ran = {}, {}
     for backend in BACKENDS:
         file = RESULTS / "behaviour" / f"{backend}.json"
         for layer, each in json.loads(file.read_text(encoding="utf-8"))[group].items():
             if ":" not in each["padding"]:
-                ran[layer] = None
+                ran.setdefault(layer, []).append(backend)
                 if {each[probe] for probe in probes} != {"no"}:
                     moved[layer] = None
-    return [*moved], [*ran]
+    return [*moved], ran
 
 
-def coded(layers):
+def coded(layers, ran):
     """Layers of behaviour's files, such as "keras Attention", as a sentence has them."""
-    return words.listed(["`{1}` ({0})".format(*layer.split()) for layer in layers])
+    names = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+    return words.listed(
+        [
+            "`{1}` ({0}".format(*layer.split())
+            + f", measured on {names[ran[layer][0]]} alone" * (len(ran[layer]) == 1)
+            + ")"
+            for layer in layers
+        ]
+    )
 
 
 def kinds(gap):
@@ -84,33 +95,32 @@ def kinds(gap):
     return table(["data (sets)", *(name or "Attention" for name in short)], rows)
 
 
-def answer():
-    """Where the first row is better than the mean."""
-    told = words.told()
-    clear = [
-        words.DATA[kind]
-        for kind, each in told["kinds"].items()
-        if words.counts(each[told["first"]])
-    ]
-    where = "It is not clearly better on any kind of data:"
-    if clear:
-        where = f"It is clearly better only on {words.listed(clear)}. Elsewhere"
-    return f"{where} the mean may be as good, or the data sets are too few to tell."
+def clearly(row):
+    """On which kinds of data a row is clearly better than the mean."""
+    kinds = words.told()["kinds"].items()
+    clear = [words.DATA[kind] for kind, each in kinds if words.counts(each[row])]
+    if not clear:
+        return "is not clearly better on any kind of data"
+    return f"is clearly better on {words.listed(clear)} only"
 
 
 def figures(links, note="", gap="<br>"):
     """The table and the verdict; `links` has where the figures stand."""
     told = words.told()
+    pair = dict.fromkeys((told["first"], words.PLAIN))
+    said = " ".join(f"{words.named(row)} {clearly(row)}." for row in pair)
     return (
-        f"{answer()} A lead is *clear* if its whole 95 % interval is above {words.region()}. The "
-        f"{links['arena']} trains {len(told['rows'])} poolings behind the same encoders. The mean "
-        "is one of them, and some are self-attention with a mean behind it. The table shows how "
-        f"far {words.named(told['first'])} and `{words.PLAIN}` are ahead of the mean, in points of "
-        f"accuracy. With one or two data sets there is no interval.\n\n{kinds(gap)}\n\n"
+        f"{said} The {links['arena']} trains {len(told['rows'])} poolings behind the same "
+        "encoders. The mean is one of them, and some are self-attention, followed by the mean. The "
+        "table shows how far the two poolings are ahead of the mean, in points of accuracy. The "
+        "brackets hold the 95 % interval. A lead is *clear* if its whole interval is above "
+        f"{words.region()}; otherwise the mean *may be as good*. One or two data sets give no "
+        f"interval, and are too few to tell.\n\n{kinds(gap)}\n\n"
         "Bags, series and patches share the set `digits`. A set is left out if no pooling beats "
-        f"the answer that is always the largest class.{note}\n\n"
+        f"guessing the largest class.{note}\n\n"
         f"- **Start with** {words.named(told['first'])}. It has the largest lead over the mean. "
-        f"{words.by_chance()} {words.level()} {words.origin()}\n"
+        f"{words.by_chance()} {words.level()} "
+        f"{words.origin(arena.series_in_short(RESULTS / 'arena'))}\n"
         f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
         f"{words.in_sight()} {links['which']}\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
@@ -128,14 +138,14 @@ def more():
         speed("torch_nvidia_h100_80gb_hbm3", each)[0] for each in ("gradients", "forward")
     )
     return (
-        f"- **How sure is the lead?** {words.judged()} {words.surely()}\n"
-        f"- **Padding** changes the result of {len(ours) or 'none'} of our {len(all_ours)} tested "
-        "layers, even if the padding holds NaN. We also tested "
-        f"{len(all_peers)} layers of Keras and of other packages. Padding changes the result of "
-        f"{coded(peers)}. NaN in the padding changes the result of all but {coded(spared)}. "
-        "[Behaviour](docs/behaviour.md) has every case.\n"
-        f"- **Speed.** We timed `{QUERY}` beside `MultiHeadAttention` with a learned query, under "
-        f"PyTorch: the layer alone, not compiled, forward and backward ({sizes}). On a "
+        f"- **Padding** changes the result of {len(ours) or 'none'} of the {len(all_ours)} layers "
+        "of ours that we measured, even if the padding holds NaN. The [tests](#guarantees) check "
+        f"all our layers. We also measured {len(all_peers)} layers of Keras and of other packages. "
+        f"Padding changes the result of {coded(peers, all_peers)}. NaN in the padding changes the "
+        f"result of all but {coded(spared, all_peers)}. [Behaviour](docs/behaviour.md) has every "
+        "case.\n"
+        f"- **Speed.** We timed `{QUERY}` beside `MultiHeadAttention` with a learned query "
+        f"(PyTorch, the layer alone, not compiled, forward and backward, {sizes}). On a "
         f"[CPU](benchmarks/results/speed/targets_torch_cpu.json) our layer is {on_cpu}. On an "
         "[H100 GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json) our layer "
         f"is {on_gpu}, and its forward pass alone is {forward}.\n"
@@ -234,16 +244,38 @@ def picture():
     )
 
 
+def part(title):
+    """A section of README, without its comments, as a page of the site has it."""
+    text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
+    text = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+    return re.sub(r"\s*<!--.*?-->", "", text, flags=re.S).replace("](docs/", "](").strip()
+
+
+def guarantees():
+    """The guarantees in short, and folded with their conditions."""
+    said, full = part("Guarantees").split("\n\n", 1)
+    short = re.findall(r"^- \*\*(.*?)\.?\*\*", full, re.M | re.S)
+    title = '??? note "The full list, with conditions and exceptions"'
+    return "\n\n".join(
+        [said, "\n".join(f"- {each}." for each in short), title, textwrap.indent(full, "    ")]
+    )
+
+
 def fill(markdown):
-    """A page with its figures, and with README's example."""
-    if EXAMPLE in markdown:
-        readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
-        _, _, rest = readme.partition("\n## In your own model\n")
-        example = rest.partition("\n## ")[0].replace("](docs/", "](")
-        markdown = markdown.replace(EXAMPLE, example.strip())
+    """A page with its figures, and with parts of README."""
     if MARKER in markdown:
         markdown = markdown.replace(MARKER, figures(ON_THE_SITE))
-    return markdown.replace(FIRST, words.named(words.told()["first"]))
+    told = words.told()
+    return (
+        markdown.replace(EXAMPLE, part("In your own model"))
+        .replace(GUARANTEES, guarantees())
+        .replace(
+            FIRST,
+            f"{words.named(told['first'])} has the largest lead over the mean. It "
+            f"{clearly(told['first'])}.",
+        )
+        .replace(REAL, words.spanned(told["kinds"]["sentences"][words.PLAIN]))
+    )
 
 
 def readme(text):

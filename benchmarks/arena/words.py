@@ -41,12 +41,8 @@ def points(value: float) -> str:
 
 
 def end(value: float) -> str:
-    """An end of an interval; with more digits where one digit would hide what the end says.
-
-    That is on which side of zero, or of the region in which no lead counts, the end lies.
-    """
-    hidden = (0, 100 * RULE["practical"])
-    digits = next((n for n in (1, 2) if abs(round(value, n)) not in hidden), 3)
+    """An end of an interval; with more digits where one digit would hide its side of zero."""
+    digits = next((n for n in (1, 2) if round(value, n)), 3)
     return f"{value:+.{digits}f}".replace("-", "\N{MINUS SIGN}")
 
 
@@ -119,24 +115,25 @@ def where() -> str:
         f"({sets(found[kind]['sets'])} of {(DATA | MADE)[kind]})"
         for kind in (kinds[0], kinds[-1])
     )
-    *_, real = told()["origin"].values()
+    small, _, real = told()["origin"].values()
     return (
         f"On all {len(told()['sets'])} data sets `{PLAIN}` is {everywhere(PLAIN)} points of "
-        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. On the "
-        f"{real['sets']} sets of real data that are not small series, the lead is "
+        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. On "
+        f"real data without the {small['sets']} sets that have only series, the lead is "
         f"{spanned(real[PLAIN])}."
     )
 
 
-def origin() -> str:
-    """Where the largest lead comes from: the small series, and other real data."""
+def origin(of_series: str = "") -> str:
+    """Where the largest lead comes from: the small series, with more said of them, and the rest."""
     small, others, real = told()["origin"].values()
     most, least = (each[told()["first"]] for each in (small, real))
     level = ", so there the mean may be as good" * bool(least["interval"] and not counts(least))
     return (
-        f"On the {small['sets']} small sets of series the lead is {spanned(most)} points. On the "
-        f"{real['sets']} other sets of real data the lead is {spanned(least)} points{level}. We "
-        f"generated the texts of the other {sets(others['sets'] - real['sets'])}."
+        f"On the {small['sets']} sets that have only series, the lead is {spanned(most)} points. "
+        f"{of_series}On the {real['sets']} other sets of real data, the lead is {spanned(least)} "
+        f"points{level}. We generated the texts of the other "
+        f"{sets(others['sets'] - real['sets'])}."
     )
 
 
@@ -162,15 +159,17 @@ def judged() -> str:
     if effect["breaks"] != small:
         return f"{said}. The others are: {'; '.join(effect['breaks'])}."
     series, *_ = told()["origin"].values()
-    return f"{said}. The other {len(small)} leave out the {series['sets']} small sets of series."
+    return (
+        f"{said}. The other {len(small)} leave out the {series['sets']} sets that have only series."
+    )
 
 
 def linear() -> str:
     """In how many cases a linear classifier is as good as the poolings can show."""
     lost, count = told()["behind_linear"]
     return (
-        f"In {lost} of {count} cases no pooling is shown to be better than the best linear "
-        "classifier. A case is a task behind one encoder, for example the questions of TREC behind "
+        f"In {lost} of {count} cases the best linear classifier may be as good as every pooling. "
+        "A case is a task behind one encoder, for example the questions of TREC behind "
         "a GRU. Series are left out: a linear classifier does not see their order."
     )
 
@@ -194,17 +193,25 @@ def by_chance() -> str:
 def level() -> str:
     """How many others may be as good as the first row."""
     _, *others = told()["level_with_first"]
-    one = f" One of them is Keras's own `{KERAS.rpartition('.')[2]}`, with a mean behind it."
-    count = f"{len(others) or 'None'} of the {len(told()['rows']) - 1} others"
-    return f"{count} may be as good.{one * (KERAS in others)}"
+    said = f"By a rank test, {len(others) or 'none'} of the other {len(told()['rows']) - 2} may be "
+    said += "as good."
+    if KERAS not in others:
+        return said
+    sure = counts(told()["rows"][KERAS]["against_mean"])
+    return (
+        f"{said} One is Keras's own `{KERAS.rpartition('.')[2]}`, followed by the mean"
+        f"{':' if sure else ', although'} its lead over the mean is {'only ' * (not sure)}"
+        f"{everywhere(KERAS)}."
+    )
 
 
 def in_sight() -> str:
     """What is said of the plain attention."""
     level = ", so the mean may be as good" * (not counts(told()["rows"][PLAIN]["against_mean"]))
+    ahead = told()["first_ahead_of"][PLAIN]
     return (
         f"Its lead over the mean is {everywhere(PLAIN)} points{level}. {named(told()['first'])} "
-        f"is {spanned(told()['first_ahead_of'][PLAIN])} points ahead of `{PLAIN}`."
+        f"is {'clearly ' * counts(ahead)}ahead of `{PLAIN}`: {spanned(ahead)} points."
     )
 
 

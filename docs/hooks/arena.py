@@ -332,14 +332,35 @@ def plain(arena):
     )
 
 
-def of_series(arena, page=""):
-    """How series are read, and where a method for series alone is published as better."""
-    beside = [
+def beside_series_method(arena):
+    """The published figures of a method for series alone, beside ours of the first row."""
+    return [
         each
         for _, those in compared(arena)
         for each in those
         if (each[0]["method"], each[0]["row"]) == (SERIES_METHOD, words.told()["first"])
     ]
+
+
+def series_in_short(folder):
+    """The same in two sentences, for the first screen."""
+    beside = beside_series_method(_arena(folder))
+    ahead = [
+        100 * (each["accuracy"] - mean(counts))
+        for each, counts, _, word in beside
+        if word == "above"
+    ]
+    said = f"There the poolings read at most {grid.SMALL['steps']} steps, behind one convolution. "
+    if ahead:
+        said += f"The published accuracy of {SERIES_METHOD}, a method for series alone, is "
+        said += f"well above ours on {len(ahead)} of {len(beside)} sets, by {min(ahead):.0f} to "
+        said += f"{max(ahead):.0f} points. "
+    return said
+
+
+def of_series(arena, page=""):
+    """How series are read, and where a method for series alone is published as better."""
+    beside = beside_series_method(arena)
     above = [
         f"{each['task']} ({percent(each['accuracy'])} % against our {percent(mean(counts))} %)"
         for each, counts, _, word in beside

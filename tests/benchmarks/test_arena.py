@@ -607,8 +607,8 @@ def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
     found = {name: each["sets"] for name, each in words.told()["origin"].items()}
     assert found == {verdict.SMALL_SERIES: 3, verdict.REST: 5, verdict.REAL_REST: 4}
     said = words.origin()
-    assert said.startswith("On the 3 small sets of series the lead is +30.0 (")
-    assert "On the 4 other sets of real data the lead is +20.1 (" in said
+    assert said.startswith("On the 3 sets that have only series, the lead is +30.0 (")
+    assert "On the 4 other sets of real data, the lead is +20.1 (" in said
     assert "We generated the texts of the other 1 set." in said and "mean may" not in said
 
 
@@ -625,8 +625,8 @@ def test_a_linear_classifier_is_no_rival_on_series():
     assert [np.isnan(cell.accuracy[-1]) for cell in some] == [True] * 24 + [False] * 8
 
 
-def test_an_end_of_an_interval_never_hides_its_side():
-    ends = {0.96: "+0.96", 1.0: "+1.000", 1.001: "+1.001", -0.02: "\N{MINUS SIGN}0.02", 2.0: "+2.0"}
+def test_an_end_of_an_interval_never_hides_its_side_of_zero():
+    ends = {0.96: "+1.0", 0.001: "+0.001", -0.02: "\N{MINUS SIGN}0.02", 2.0: "+2.0"}
     assert {value: words.end(value) for value in ends} == ends
 
 
