@@ -201,7 +201,7 @@ def level() -> str:
     return (
         f"{said} One is Keras's own `{KERAS.rpartition('.')[2]}`, followed by the mean"
         f"{':' if sure else ', although'} its lead over the mean is {'only ' * (not sure)}"
-        f"{everywhere(KERAS)}."
+        f"{everywhere(KERAS)} points."
     )
 
 
