@@ -115,11 +115,11 @@ def where() -> str:
         f"({sets(found[kind]['sets'])} of {(DATA | MADE)[kind]})"
         for kind in (kinds[0], kinds[-1])
     )
-    small, _, real = told()["origin"].values()
+    *_, real = told()["origin"].values()
     return (
         f"On all {len(told()['sets'])} data sets `{PLAIN}` is {everywhere(PLAIN)} points of "
-        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. On "
-        f"real data without the {small['sets']} sets that have only series, the lead is "
+        f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. "
+        f"Without generated texts and the sets that have only series, the lead is "
         f"{spanned(real[PLAIN])}."
     )
 
