@@ -81,7 +81,15 @@ def test_claims_table():
     assert f"(LAMA+ctx, no l2 − LAMA+ctx) | – | +0.1 | −1.7 to +1.9 {once} level" in text
     assert f"(BiGRU − AVG) | +50.0 | +25.9 | +23.8 to +28.0 {once} {far}" in text
     assert "CNN" not in text  # not measured
-    assert text.endswith("\n\n† The interval is unpaired: older runs kept no answers.")
+    unpaired = "\n\n† The interval is unpaired: older runs kept no answers."
+    assert text.endswith(unpaired)
+    other = json.loads(json.dumps(EXAMPLE))
+    other["rows"]["AVG"]["runs"][0]["backend"] = "torch"
+    other["rows"]["BiGRU"]["runs"] += other["rows"]["AVG"]["runs"]  # on both
+    apart = results.claims_table(other)
+    assert "(LAMA+ctx − AVG) | +17.8 | +26.0 | +23.4 to +28.6 † ‡ | held" in apart
+    assert apart.endswith(f"{unpaired}\n\n‡ The two rows ran on different backends.")
+    assert apart.count(" ‡ |") == 1
     assert "AVG" not in results.claims_table({**EXAMPLE, "idle": {"AVG": "trained like another"}})
     own = {**EXAMPLE, "claims": [[*claim[:3], None] for claim in EXAMPLE["claims"]]}
     assert "verdict" in text and "verdict" not in results.claims_table(own)
@@ -116,14 +124,21 @@ def test_other_tables():
     assert results.state_note(whole) == limit
     whole["rows"]["AVG"] = row(0.90, 0.925, runs=3)
     whole["claims"] = [["LAMA", "AVG", "ahead", 0.02], ["AVG", "LAMA", "ahead", 0.02]]
-    told = "Claims judged on this set: 2 (1 held, 0 level, 0 refuted in size, 1 reversed). "
+    words = "1 held, 0 level, 0 refuted in size, 1 reversed"
+    told = f"Judged claims with figures of the paper: 2 ({words}). "
     assert results.state_note(whole) == told + limit.replace("3", "6").replace("2", "4")
     EXAMPLE["rows"]["SAN"]["config"]["arguments"] |= {
         "penalty": ["AttentionOrthogonality", 0.2],
         "scale": {"class_name": "Constant", "config": {"value": 5.0}},
     }
-    EXAMPLE["rows"]["AVG"]["config"]["arguments"] |= {"positions": [["earlier", "distance"], []]}
-    assert '`positions=(("earlier", "distance"), ())`' in results.recipes_table(EXAMPLE)
+    given = {"positions": [["earlier", "distance"], []], "ngram_range": [1, 2]}
+    EXAMPLE["rows"]["AVG"]["config"]["arguments"] |= given
+    told = '`positions=(("earlier", "distance"), ())`<br>`ngram_range=(1, 2)`'
+    assert told in results.recipes_table(EXAMPLE)
+    linear = row(0.7, None)
+    del linear["config"]["optimizer"]
+    recipe = results.recipes_table({**EXAMPLE, "rows": {"TF-IDF, linear": linear}})
+    assert recipe.endswith("| CPU | – | – |")
     EXAMPLE["rows"]["BiGRU"]["config"]["dtype_policy"] = "mixed_bfloat16"
     EXAMPLE["rows"]["BiGRU"]["runs"][0]["backend"] = "torch"
     recipe = results.recipes_table(EXAMPLE)
@@ -342,9 +357,10 @@ def test_the_floors_of_a_table_and_of_f1():
 
 def test_figures_of_sentences_come_from_the_results(tmp_path):
     rows = {
-        name: {"paper": paper, "runs": [{}], "summary": {"test_accuracy": {"mean": mean, "std": 0}}}
+        name: row(mean, paper)
         for name, paper, mean in (("a +b", 0.8, 0.9), ("c", 0.7, 0.9213), ("d", None, 0.5))
     }
+    rows["c"]["runs"][0]["backend"] = "jax"
     claims = [["a +b", "c", "", None], ["c", "d", "", 0.123]]
     timed = {
         "c": {"parameters": 9000, "relative": [1.25, 1.1, 1.4]},
@@ -356,7 +372,7 @@ def test_figures_of_sentences_come_from_the_results(tmp_path):
     for marker, figure in {
         "{{ x: a +b }}": "90.0\u00a0%",
         "{{ x: a +b - c }}": "−2.1\u00a0points",
-        "{{ x interval: c - d }}": "+30.8 to +53.5",
+        "{{ x interval: c - d }}": "+30.8 to +53.5 † ‡",
         "{{ x paper: a +b }}": "80.0\u00a0%",
         "{{ x paper: a +b - c }}": "10.0\u00a0points",
         "{{ x paper: c - d }}": "12.3\u00a0points",  # the claim's own

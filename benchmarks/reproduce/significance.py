@@ -28,6 +28,7 @@ class Judged:
         paired: Whether the interval is of the same test items.
         word: What it comes to.
         once: Whether one of the rows has a single run: what another seed would do is unknown.
+        apart: Whether no backend ran both rows.
     """
 
     better: str
@@ -39,6 +40,7 @@ class Judged:
     paired: bool
     word: str
     once: bool
+    apart: bool
 
     @property
     def verdict(self) -> str:
@@ -47,12 +49,31 @@ class Judged:
 
     @property
     def span(self) -> str:
-        """The interval in points, marked where it is not paired."""
-        return spanned(self.interval) + UNPAIRED * (not self.paired)
+        """The interval in points, with its marks."""
+        return marked(self.interval, self.paired, self.apart)
 
 
-# Marks an interval that is not of the same test items.
-UNPAIRED = " †"
+# Marks of an interval: it is not of the same test items; the rows ran on different backends.
+UNPAIRED, APART = " †", " ‡"
+
+
+def marked(interval: tuple[float, float], paired: bool, apart: bool) -> str:
+    """An interval in points, with its marks."""
+    return spanned(interval) + UNPAIRED * (not paired) + APART * apart
+
+
+def backends_of(results: dict[str, Any], row: str) -> set[str]:
+    """The backends of a row's runs: none for a linear classifier, which has no optimizer."""
+    entry = results["rows"][row]
+    default = results.get("versions", {}).get("backend", "")
+    runs = entry["runs"] if "optimizer" in entry["config"] else ()
+    return {run.get("backend", default) for run in runs}
+
+
+def ran_apart(results: dict[str, Any], *rows: str) -> bool:
+    """Whether two rows of networks have no backend in common."""
+    one, other = (backends_of(results, row) for row in rows)
+    return bool(one and other) and not one & other
 
 
 def points(value: float) -> str:
@@ -89,8 +110,8 @@ def judged(results: dict[str, Any]) -> Iterator[Judged]:
         interval, paired = interval_of(results, better, worse)
         once = any(len(row["runs"]) == 1 and "optimizer" in row["config"] for row in both)
         difference = mean(results, better) - mean(results, worse)
-        word = verdict(interval, distance)
-        yield Judged(better, worse, words, distance, difference, interval, paired, word, once)
+        found = difference, interval, paired, verdict(interval, distance), once
+        yield Judged(better, worse, words, distance, *found, ran_apart(results, better, worse))
 
 
 def mean(results: dict[str, Any], name: str) -> float:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.reproduce.significance import interval_of, mean, spanned
+from benchmarks.reproduce.significance import interval_of, marked, mean, ran_apart
 
 MARKER = re.compile(r"\{\{ (?P<file>\w+)(?: (?P<of>\w+))?: (?P<rows>[^{}]+) \}\}")
 
@@ -44,7 +44,7 @@ def fill(markdown, folder):
                 first, *others = (results["epoch_times"][name]["parameters"] for name in rows)
                 return f"{first - sum(others):,}"
             if match["of"] == "interval":
-                return spanned(interval_of(results, *rows)[0])
+                return marked(*interval_of(results, *rows), ran_apart(results, *rows))
             if match["of"] not in (None, "paper"):
                 (name,) = rows
                 return f"{results[match['of']][name]['relative'][0]:.2f}\u00a0times"

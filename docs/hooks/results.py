@@ -20,11 +20,13 @@ from charts import chart
 from tables import table
 
 from benchmarks.reproduce.significance import (
+    APART,
     HELD,
     LEVEL,
     REVERSED,
     SMALLER,
     UNPAIRED,
+    backends_of,
     judged,
     mean,
     points,
@@ -113,12 +115,12 @@ def claims_table(results, about=""):
             *[claim.verdict] * published,
         ]
         lines.append(cells)
-    told = table([*head, *["verdict"] * published], lines, left=(0, 4))
-    unpaired = any(not claim.paired for claim in found)
-    return (
-        told
-        + f"\n\n{UNPAIRED.strip()} The interval is unpaired: older runs kept no answers." * unpaired
-    )
+    told = [table([*head, *["verdict"] * published], lines, left=(0, 4))]
+    if not all(claim.paired for claim in found):
+        told.append(f"{UNPAIRED.strip()} The interval is unpaired: older runs kept no answers.")
+    if any(claim.apart for claim in found):
+        told.append(f"{APART.strip()} The two rows ran on different backends.")
+    return "\n\n".join(told)
 
 
 def scatter(results, across, words, value):
@@ -280,9 +282,9 @@ def value_text(value):
     if isinstance(value, dict):  # a serialized Keras object
         return f"{value['class_name']}({', '.join(map(str, value['config'].values()))})"
     if isinstance(value, list):
-        # A regularizer and its factor, or its arguments.
-        if len(value) == 2 and isinstance(value[1], dict | int | float):
-            return f"{value[0]}({arguments_text(value[1])})"
+        match value:  # a regularizer and its factor, or its arguments
+            case [str(name), dict() | int() | float() as given]:
+                return f"{name}({arguments_text(given)})"
         inside = ", ".join(map(value_text, value))
         return f"({inside},)" if len(value) == 1 else f"({inside})"
     return repr(value).replace("'", '"')
@@ -330,8 +332,9 @@ def recipes_table(results):
             "<br>".join(f"`{part}`" for part in call),
             ", ".join(recipe),
             "; ".join(" ".join(place).strip() for place in sorted(places)),
-            best_epochs(row),
-            f"{seconds:.1f}" + " (GPU)" * (not timed),
+            # The linear classifier has no epochs.
+            best_epochs(row) if recipe else "–",
+            f"{seconds:.1f}{' (GPU)' * (not timed)}" if recipe else "–",
         ]
         lines.append(cells)
     content = table((*head, "seconds an epoch"), lines, left=range(len(head)))
@@ -393,7 +396,7 @@ def state_note(results):
     """
     found = Counter(claim.word for claim in judged(results) if claim.paper is not None)
     counts = ", ".join(f"{found[word]} {word}" for word in (HELD, LEVEL, SMALLER, REVERSED))
-    told = f"Claims judged on this set: {found.total()} ({counts}). " * bool(found)
+    told = f"Judged claims with figures of the paper: {found.total()} ({counts}). " * bool(found)
     parts = [f"{told}{limit_note(results)}".strip()]
     if results["measure"] == "f1" and "test_targets" in results:
         parts.append(constant_note(results))
@@ -424,10 +427,9 @@ BACKENDS = {"jax": "JAX", "torch": "PyTorch", "tensorflow": "TensorFlow"}
 
 def backends_note(results):
     """Which rows of networks ran on which backend."""
-    default, rows = results["versions"]["backend"], {}
-    for name, row in results["rows"].items():
-        if "optimizer" in row["config"]:
-            used = {run.get("backend", default) for run in row["runs"]}
+    rows = {}
+    for name in results["rows"]:
+        if used := backends_of(results, name):
             rows.setdefault(" and ".join(BACKENDS[each] for each in sorted(used)), []).append(name)
     if len(rows) == 1:
         return f"All networks ran on {next(iter(rows))}."
