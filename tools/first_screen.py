@@ -119,8 +119,8 @@ def figures(links, note="", gap="<br>"):
         "Bags, series and patches share the set `digits`. A set is left out if no pooling beats "
         f"guessing the largest class.{note}\n\n"
         f"- **Start with** {words.named(told['first'])}. It has the largest lead over the mean. "
-        f"{words.by_chance()} {words.level()} "
-        f"{words.origin(arena.series_in_short(RESULTS / 'arena'))}\n"
+        f"{words.by_chance()} {words.level()}\n"
+        f"- **Where is the lead?** {words.origin(arena.series_in_short(RESULTS / 'arena'))}\n"
         f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
         f"{words.in_sight()} {links['which']}\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
@@ -266,6 +266,7 @@ def fill(markdown):
     if MARKER in markdown:
         markdown = markdown.replace(MARKER, figures(ON_THE_SITE))
     told = words.told()
+    real = told["kinds"]["sentences"]
     return (
         markdown.replace(EXAMPLE, part("In your own model"))
         .replace(GUARANTEES, guarantees())
@@ -274,7 +275,11 @@ def fill(markdown):
             f"{words.named(told['first'])} has the largest lead over the mean. It "
             f"{clearly(told['first'])}.",
         )
-        .replace(REAL, words.spanned(told["kinds"]["sentences"][words.PLAIN]))
+        .replace(
+            REAL,
+            f"{words.sets(real['sets'])} of real sentences, the lead of `{words.PLAIN}` over the "
+            f"mean is {words.spanned(real[words.PLAIN])} points",
+        )
     )
 
 
