@@ -190,7 +190,7 @@ def overview(folder):
     # The last of the machines is the GPU.
     rounds = [(name, [*settings.values()][-1]["costs"][name]) for name in POOLINGS]
     alike = "".join(
-        f" The rounds of `{one}` and `{other}` overlap there, so these two layers have no order."
+        f" The rounds of `{one}` and `{other}` overlap there, so the order of these two is open."
         for (one, (_, low, high)), (other, (_, least, largest)) in combinations(rounds, 2)
         if low <= largest and least <= high
     )
