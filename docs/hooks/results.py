@@ -330,7 +330,7 @@ def recipes_table(results):
         cells = [
             name,
             "<br>".join(f"`{part}`" for part in call),
-            ", ".join(recipe),
+            ", ".join(recipe) or "–",
             "; ".join(" ".join(place).strip() for place in sorted(places)),
             # The linear classifier has no epochs.
             best_epochs(row) if recipe else "–",
