@@ -41,7 +41,7 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    The weights must not be negative. `uniform` ignores tokens that do not count.
+    In this score, weights must not be negative. `uniform` ignores tokens that do not count.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -81,7 +81,7 @@ def rationale_auc(weights: Any, rationales: Sequence[Any], mask: Any = None) -> 
     """Computes how well the weights rank rationale tokens before other tokens.
 
     The score of a text is the probability that a rationale token has a larger weight than another
-    token. Ties count one half. The score is the area under the ROC curve.
+    token. Ties count one half. So the score of a text is the area under its ROC curve.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array

@@ -104,11 +104,10 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Weights, by name:
 
-    - `hidden/kernel` `(dim, units)` is W transposed.
-    - `source_kernel` and `target_kernel` `(units, units)` make the scores within a block.
-    - `block_kernel` `(units, units)` is W_v transposed.
-    - `fusion_kernel` and `gate_kernel` `(3 * units, units)` are W_z and W_g transposed.
-    - `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and `gate_bias` have the shape
+    - `hidden/kernel` `(dim, units)` is W transposed. - `source_kernel` and `target_kernel` `(units,
+    units)` make the scores within a block. - `block_kernel` `(units, units)` is W_v transposed. -
+    `fusion_kernel` and `gate_kernel` `(3 * units, units)` are the transposes of W_z and W_g. -
+    `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and `gate_bias` have the shape
       `(units,)`.
     - The names of the attention between blocks begin with `inter/`, see `DirectionalSelfAttention`.
 

@@ -90,12 +90,11 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Weights, by name:
 
-    - `hidden/kernel` `(dim, units)` is W transposed, and `hidden/bias` `(units,)` is b.
-    - `source_kernel` and `target_kernel` `(units, units)` are W_1 and W_2 transposed.
-    - `score_bias` `(units,)` is b_s.
-    - `gate/inputs_kernel` and `gate/attention_kernel` `(units, units)` are W_f1 and W_f2
-      transposed.
-    - `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` add up to b_f.
+    - `hidden/kernel` `(dim, units)` is W transposed, and `hidden/bias` `(units,)` is b. -
+    `source_kernel` and `target_kernel` `(units, units)` are the transposes of W_1 and W_2. -
+    `score_bias` `(units,)` is b_s. - `gate/inputs_kernel` and `gate/attention_kernel` `(units,
+    units)` are the transposes of W_f1 and W_f2. - `gate/inputs_bias`, `gate/attention_bias` and
+    `gate/output_bias` `(units,)` add up to b_f.
 
     Difference: here a padded step, and a step that has no step to attend to, have weights of
     exactly 0. The released code lowers all scores of such a step by a large constant, so its

@@ -73,8 +73,8 @@ class FusionGate(FusionBase):
 
     Weights, by name:
 
-    - `inputs_kernel` and `attention_kernel` `(dim, dim)` are W_1 and W_2 transposed.
-    - `inputs_bias`, `attention_bias` and `output_bias` `(dim,)` are b_1, b_2 and b_o.
+    - `inputs_kernel` and `attention_kernel` `(dim, dim)` are the transposes of W_1 and W_2. -
+    `inputs_bias`, `attention_bias` and `output_bias` `(dim,)` are b_1, b_2 and b_o.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

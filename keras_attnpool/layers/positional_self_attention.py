@@ -107,8 +107,8 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Weights, by name:
 
-    - `hidden/kernel` `(dim, units)` is W_h transposed, and `hidden/bias` `(units,)` is b_h.
-    - `source_kernel` and `target_kernel` `(units, 1)` are U and V transposed, and `score_bias`
+    - `hidden/kernel` `(dim, units)` is W_h transposed, and `hidden/bias` `(units,)` is b_h. -
+    `source_kernel` and `target_kernel` `(units, 1)` are the transposes of U and V, and `score_bias`
       `(1,)` is b.
     - With `per_feature=True`, `units` replaces 1 in these shapes.
 

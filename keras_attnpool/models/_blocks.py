@@ -255,7 +255,7 @@ def classifier(
         activation: Activation of the hidden layer.
         shortcut: Whether there are two hidden layers. The second layer then reads the vector and
             the output of the first layer, as in the generalized pooling paper.
-        drops_vector: Whether the vector also gets dropout if a hidden layer follows.
+        drops_vector: Whether dropout acts on the vector even if a hidden layer follows.
     """
     units, dropout = given["hidden_units"], given["dropout"]
     dense, drop = keras.layers.Dense, keras.layers.Dropout

@@ -17,8 +17,9 @@ class BothDirections:
 
     These kernels do not support masks, so the kept steps of each row are moved to its front. The
     backward direction reverses only the kept steps. So padding on either side does not change the
-    result at kept steps. CPUs with JAX or TensorFlow have no such kernel. There a mask is faster
-    than moving the steps, and padded steps do not change the states.
+    result at kept steps. CPUs with JAX or TensorFlow have no such kernel. There the steps stay in
+    their places, and a mask keeps padded steps from changing the states. This is faster than moving
+    the steps.
 
     Args:
         mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
