@@ -179,7 +179,7 @@ def overview(folder):
         [case["ratios"][name][ATTENTION] for name in POOLINGS] for case in settings.values()
     ]
     # On a GPU a step that waits for its calls takes as long whatever the length of its texts.
-    cpus = [series(data) for data in on_cpus(folder).values()]
+    cpus = [series(data) for data in cpus_alone(folder).values()]
     exponents = [[exponent(cases, name) for cases in cpus] for name in SHOWN]
     pooled = [e for each in exponents[1:-1] for e in each]
     batches = [case["batch"] for case in settings.values()]
@@ -217,7 +217,7 @@ def overview(folder):
 BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
 
 
-def on_cpus(folder):
+def cpus_alone(folder):
     """The costs of the layers on a CPU, by backend."""
     return {
         name: json.loads((folder / f"speed_{backend}_cpu.json").read_text(encoding="utf-8"))
@@ -227,7 +227,7 @@ def on_cpus(folder):
 
 def pairs(folder):
     """What the exponents of self-attention say."""
-    cases = {name: series(data) for name, data in on_cpus(folder).items()}
+    cases = {name: series(data) for name, data in cpus_alone(folder).items()}
     above = [name for name, each in cases.items() if exponent(each, ATTENTION) > 2]
     # The same texts on every backend, so the same products.
     multiplied = exponent(cases["JAX"], ATTENTION, "products")
@@ -460,7 +460,7 @@ def compiled_table(data):
 def counted_gains(folder):
     """How many layers gain and lose more than the noise, and what bfloat16 does to most."""
     lines, most = [], {"slows": [], "speeds up": []}
-    for backend, data in on_cpus(folder).items():
+    for backend, data in cpus_alone(folder).items():
         for what, gains in gains_of(data).items():
             faster = sum(gain > 1.05 for gain in gains.values())
             slower = sum(gain < 0.95 for gain in gains.values())
