@@ -350,8 +350,9 @@ def _numbers(found: Counter[str]) -> tuple[int, ...]:
 
 
 def _everywhere(paper: str, found: Iterable[Line]) -> str:
-    """The verdicts of a paper on all our sets."""
-    return orders_of(claim for line in found if line.paper == paper for claim, _ in line.judged)
+    """The verdicts of a paper on all our sets, one per line of the cell."""
+    judged = (claim for line in found if line.paper == paper for claim, _ in line.judged)
+    return orders_of(judged).replace(", ", ",<br>")
 
 
 def held(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
