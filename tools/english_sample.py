@@ -18,6 +18,16 @@ ROOT = pathlib.Path(__file__).resolve().parents[1]
 LEFT_OUT = re.compile(
     r"```.*?```|<!--.*?-->|<[^>]+>|^\|.*?$|^#.*?$|^:::.*?$|\$\$.*?\$\$|^---\n.*?^---$", re.S | re.M
 )
+# ... nor is the literature of a docstring, and what begins an entry of its sections.
+ENTRIES = re.compile(
+    r"^References?:\n(?:\n| [^\n]*\n?)*"
+    r"|^(?:\w[\w ]*:\n {4}| {4}[\w*, ]+: ).*?(?:[.?!](?=\s)|\Z)",
+    re.S | re.M,
+)
+# ... nor is an answer to choose from in a quiz.
+CHOICE = re.compile(r"\([a-d]\) [^a-z]")
+# A point behind an abbreviation ends no sentence.
+ENDS = re.compile(r"(?<=[.?!])(?<!\beq\.)(?<!\bal\.)\s+")
 
 
 def texts():
@@ -37,11 +47,13 @@ def texts():
 def sentences():
     """Every sentence of six words or more, with its place."""
     for path, text in texts():
-        for paragraph in re.split(
-            r"\n\s*\n|\n\s*(?:[-*]|\d\.) |\n\w+:\n", LEFT_OUT.sub("\n\n", text)
-        ):
-            for sentence in re.split(r"(?<=[.?!])\s+", " ".join(paragraph.split())):
-                if len(sentence.split()) > 5 and sentence[-1:] in ".?!":
+        text = LEFT_OUT.sub("\n\n", text)
+        if path.suffix == ".py":
+            text = ENTRIES.sub("\n\n", text)
+        for paragraph in re.split(r"\n\s*\n|(?:^|\n)\s*(?:[-*]|\d\.) |\n\w+:\n", text):
+            for sentence in ENDS.split(" ".join(paragraph.split())):
+                whole = sentence[-1:] in ".?!" and not CHOICE.match(sentence)
+                if whole and len(sentence.split()) > 5:
                     yield f"{path.relative_to(ROOT)}: {sentence}"
 
 
