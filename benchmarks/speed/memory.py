@@ -1,8 +1,9 @@
 """Peak memory of one variant: on a CPU in a process that runs nothing else.
 
-What the process holds with the inputs, after a run before it, is taken off. On a CPU Linux alone
-tells the peak, and the run before is on a short text. On a GPU PyTorch and TensorFlow tell the peak
-of the memory they gave out, and JAX's compiler tells how much memory its program takes.
+What the process holds with the inputs, after a run before it, is taken off. On a CPU Linux with
+glibc alone tells the peak, and the run before is on a short text. On a GPU PyTorch and TensorFlow
+tell the peak of the memory they gave out, and JAX's compiler tells how much memory its program
+takes.
 """
 
 import ctypes
@@ -38,9 +39,16 @@ def taken_by(run: measure.Run, short: Callable[[], measure.Run]) -> int:
 def _forget_the_peak() -> int:
     """Bytes held now; the peak so far, of drawing the inputs say, counts no more."""
     if device() == "cpu":
+        peak = Path("/proc/self/clear_refs")
+        trim = getattr(ctypes.CDLL(None), "malloc_trim", None) if peak.exists() else None
+        if trim is None:
+            raise SystemExit(
+                "python -m benchmarks.speed: on a CPU --memory, --bags, and the peaks of --growth "
+                "and --targets need Linux with glibc"
+            )
         # What was freed goes back to the system, or a run could take it unseen.
-        ctypes.CDLL(None).malloc_trim(0)
-        Path("/proc/self/clear_refs").write_text("5")
+        trim(0)
+        peak.write_text("5")
         return status("VmRSS")
     if keras.backend.backend() == "torch":
         import torch

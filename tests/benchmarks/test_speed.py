@@ -106,6 +106,14 @@ def test_one_that_cannot_run_stops_no_other():
     assert runs["right"]().shape == (2, 32)
 
 
+def test_without_glibc_the_command_ends_and_keeps_no_figure(monkeypatch):
+    monkeypatch.setattr(memory, "device", lambda: "cpu")
+    monkeypatch.setattr(memory.ctypes, "CDLL", lambda _: object())
+    monkeypatch.setattr(memory, "apart", lambda *_: memory._forget_the_peak())
+    with pytest.raises(SystemExit, match=r"python -m benchmarks\.speed: .* need Linux with glibc"):
+        memory.peak_memory("AttentionPooling")
+
+
 def test_a_process_that_the_system_ends_is_told(monkeypatch):
     monkeypatch.setattr(memory, "taken", os._exit)
     assert memory.peak_memory(9) == {"failed": ["the system ended its process"]}
