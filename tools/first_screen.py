@@ -22,6 +22,7 @@ import arena
 from tables import table
 
 from benchmarks.arena import words
+from benchmarks.arena.words import PLAIN
 
 RESULTS = REPOSITORY / "benchmarks" / "results"
 SPEED = RESULTS / "speed"
@@ -32,54 +33,41 @@ GUARANTEES = "<!-- guarantees of README -->"
 FIRST, REAL = "<!-- first pooling -->", "<!-- real sentences -->"
 BLOCK = re.compile(rf"(?<={MARKER}\n).*?(?=<!-- end of first screen -->)", re.S)
 QUERY, PEER = "LearnedQueryPooling", "MultiHeadAttention, a probe"
-BACKENDS = ("jax", "tensorflow", "torch")
+H100 = "nvidia_h100_80gb_hbm3"
 SENTENCES = (0, 8, 2)  # of the list
 
 
-def speed(device, pass_="gradients"):
-    """How many times as fast a learned query is as with Keras's layer on a device; the sizes."""
-    text = (SPEED / f"targets_{device}.json").read_text(encoding="utf-8")
-    ((row, title),) = (
-        (row, case["title"])
+def speed(device, pass_):
+    """Whether a learned query is faster than with Keras's layer on a device, and by what."""
+    text = (SPEED / f"targets_torch_{device}.json").read_text(encoding="utf-8")
+    (ratio,) = (
+        row["ratio"]
         for case in json.loads(text)["cases"]
         if case["title"].startswith("Learned query") and case["title"].endswith(pass_)
         for row in case["rows"]
         if (row["fast"], row["slow"]) == (QUERY, PEER)
     )
-    sizes = title.partition(", ")[2].rpartition(", ")[0]
-    return spread(row["ratio"]), sizes
+    middle, low, high = ratio
+    word = "faster" if low > 1 else "slower" if high < 1 else "about as fast"
+    return f"{word} ({middle:.1f} times as fast)"
 
 
 def moved(group, *probes):
-    """The layers whose result a probe changes on some backend; of all that ran, the backends."""
-    moved, ran = {}, {}
-    for backend in BACKENDS:
-        file = RESULTS / "behaviour" / f"{backend}.json"
+    """How many layers' result a probe changes on some backend, and how many were measured."""
+    moved, ran = set(), set()
+    for file in (RESULTS / "behaviour").glob("*.json"):
         for layer, each in json.loads(file.read_text(encoding="utf-8"))[group].items():
             if ":" not in each["padding"]:
-                ran.setdefault(layer, []).append(backend)
+                ran.add(layer)
                 if {each[probe] for probe in probes} != {"no"}:
-                    moved[layer] = None
-    return [*moved], ran
-
-
-def coded(layers, ran):
-    """Layers of behaviour's files, such as "keras Attention", as a sentence has them."""
-    names = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
-    return words.listed(
-        [
-            "`{1}` ({0}".format(*layer.split())
-            + f", measured on {names[ran[layer][0]]} alone" * (len(ran[layer]) == 1)
-            + ")"
-            for layer in layers
-        ]
-    )
+                    moved.add(layer)
+    return len(moved), len(ran)
 
 
 def kinds(gap):
     """By kind of data the leads of the first row and of the plain attention."""
     told = words.told()
-    pair = (told["first"], words.PLAIN)
+    pair = (told["first"], PLAIN)
     made = told["origin"]["other sets"]["sets"] - told["origin"]["other sets, real data"]["sets"]
     made -= told["kinds"]["few words decide"]["sets"]
     sets = {kind: str(each["sets"]) for kind, each in told["kinds"].items()}
@@ -104,27 +92,28 @@ def clearly(row):
     return f"is clearly better on {words.listed(clear)} only"
 
 
-def figures(links, note="", gap="<br>"):
-    """The table and the verdict; `links` has where the figures stand."""
+def figures(gap="<br>"):
+    """The verdict, the table, and what to take."""
     told = words.told()
-    pair = dict.fromkeys((told["first"], words.PLAIN))
-    said = " ".join(f"{words.named(row)} {clearly(row)}." for row in pair)
+    first, (lost, cases) = told["first"], told["behind_linear"]
+    said = " ".join(f"{words.named(row)} {clearly(row)}." for row in dict.fromkeys((first, PLAIN)))
     return (
-        f"{said} The {links['arena']} trains {len(told['rows'])} poolings behind the same "
-        "encoders. The mean is one of them, and some are self-attention, followed by the mean. The "
-        "table shows how far the two poolings are ahead of the mean, in points of accuracy. The "
-        "brackets hold the 95 % interval. A lead is *clear* if its whole interval is above "
-        f"{words.region()}; otherwise the mean *may be as good*. One or two data sets give no "
-        f"interval, and are too few to tell.\n\n{kinds(gap)}\n\n"
-        "Bags, series and patches share the set `digits`. A set is left out if no pooling beats "
-        f"guessing the largest class.{note}\n\n"
-        f"- **Start with** {words.named(told['first'])}. It has the largest lead over the mean. "
-        f"{words.by_chance()} {words.level()}\n"
-        f"- **Where is the lead?** {words.origin(arena.series_in_short(RESULTS / 'arena'))}\n"
-        f"- **If people must see one weight per step**, start with `{words.PLAIN}`. "
-        f"{words.in_sight()} {links['which']}\n"
-        "- **Measure your choice** beside the mean and a linear classifier, as the command `train` "
-        f"does. {words.linear()}\n"
+        f"{said} The table shows how many points of accuracy each is ahead of the mean, behind the "
+        "same encoders ([comparison](docs/comparison.md)). The brackets hold the 95 % interval. A "
+        f"lead is *clear* if its whole interval is above {words.region()}. One or two data sets "
+        f"give no interval: they are too few to tell.\n\n{kinds(gap)}\n\n"
+        "Bags, series and patches share the set `digits`.\n\n"
+        f"- **Start with** {words.named(first)}. It has the largest lead over the mean. "
+        f"{words.by_chance()} By a rank test, {len(told['level_with_first']) - 1} others "
+        "[may be as good](docs/comparison.md).\n"
+        f"- **Where is the lead of {words.named(first)}?** {words.by_origin()}"
+        f"{arena.series_in_short(RESULTS / 'arena')}\n"
+        f"- **If people must see one weight per step**, start with `{PLAIN}`. {words.in_sight()} "
+        "[Which layer?](docs/which-layer.md)\n"
+        "- **Measure your choice** beside the mean and a linear classifier, as the [command "
+        f"`train`](docs/guides/your-texts.md) does. In {lost} of {cases} cases (a case is a task "
+        "behind one encoder; series are left out), the best linear classifier may be as good as "
+        "every pooling.\n"
     )
 
 
@@ -132,40 +121,21 @@ def more():
     """What README says beside that."""
     ours, all_ours = moved("ours", "padding", "nan")
     peers, all_peers = moved("peers", "padding")
-    spared = [layer for layer in all_peers if layer not in moved("peers", "padding", "nan")[0]]
-    on_cpu, sizes = speed("torch_cpu")
-    on_gpu, forward = (
-        speed("torch_nvidia_h100_80gb_hbm3", each)[0] for each in ("gradients", "forward")
+    with_nan, _ = moved("peers", "nan")
+    on_cpu, on_gpu, forward = (
+        speed(*each) for each in (("cpu", "gradients"), (H100, "gradients"), (H100, "forward"))
     )
     return (
-        f"- **Padding** changes the result of {len(ours) or 'none'} of the {len(all_ours)} layers "
-        "of ours that we measured, even if the padding holds NaN. The [tests](#guarantees) check "
-        f"all our layers. We also measured {len(all_peers)} layers of Keras and of other packages. "
-        f"Padding changes the result of {coded(peers, all_peers)}. NaN in the padding changes the "
-        f"result of all but {coded(spared, all_peers)}. [Behaviour](docs/behaviour.md) has every "
-        "case.\n"
-        f"- **Speed.** We timed `{QUERY}` beside `MultiHeadAttention` with a learned query "
-        f"(PyTorch, the layer alone, not compiled, forward and backward, {sizes}). On a "
-        f"[CPU](benchmarks/results/speed/targets_torch_cpu.json) our layer is {on_cpu}. On an "
-        "[H100 GPU](benchmarks/results/speed/targets_torch_nvidia_h100_80gb_hbm3.json) our layer "
-        f"is {on_gpu}, and its forward pass alone is {forward}.\n"
+        f"- **Padding** changes the result of {ours or 'none'} of the {all_ours} layers of ours "
+        "that we measured, even if the padding holds NaN. The [tests](#guarantees) check all our "
+        f"layers. We also measured {all_peers} layers of Keras and of other packages: padding "
+        f"changes the result of {peers}, and NaN in the padding that of {with_nan} "
+        "([table](docs/behaviour.md)).\n"
+        f"- **Speed.** We timed `{QUERY}` beside Keras's `MultiHeadAttention` with a learned query "
+        f"(PyTorch, forward and backward, [one size](docs/targets.md)). On a CPU our layer is "
+        f"{on_cpu}. On an H100 GPU our layer is {on_gpu}, and its forward pass alone is "
+        f"{forward}.\n"
     )
-
-
-def spread(ratio):
-    """Whether a ratio of times means faster, with the ratio and its range."""
-    _, low, high = ratio
-    word = "faster" if low > 1 else "slower" if high < 1 else "about as fast"
-    return "{} ({:.1f} times as fast, rounds from {:.1f} to {:.1f})".format(word, *ratio)
-
-
-NOTE = " On GitHub the linked pages lack their tables: `make docs` builds the site with them."
-QUESTION = "**Is attention better than the mean?** "
-IN_README = {
-    "arena": "[comparison](docs/comparison.md)",
-    "which": "[Which layer?](docs/which-layer.md)",
-}
-ON_THE_SITE = {name: link.replace("docs/", "") for name, link in IN_README.items()}
 
 
 def explained():
@@ -244,11 +214,16 @@ def picture():
     )
 
 
+def on_the_site(text):
+    """A text of README with the site's links."""
+    return text.replace("](docs/", "](")
+
+
 def part(title):
     """A section of README, without its comments, as a page of the site has it."""
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     text = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    return re.sub(r"\s*<!--.*?-->", "", text, flags=re.S).replace("](docs/", "](").strip()
+    return on_the_site(re.sub(r"\s*<!--.*?-->", "", text, flags=re.S)).strip()
 
 
 def guarantees():
@@ -264,7 +239,7 @@ def guarantees():
 def fill(markdown):
     """A page with its figures, and with parts of README."""
     if MARKER in markdown:
-        markdown = markdown.replace(MARKER, figures(ON_THE_SITE))
+        markdown = markdown.replace(MARKER, on_the_site(figures()))
     told = words.told()
     real = told["kinds"]["sentences"]
     return (
@@ -277,17 +252,16 @@ def fill(markdown):
         )
         .replace(
             REAL,
-            f"{words.sets(real['sets'])} of real sentences, the lead of `{words.PLAIN}` over the "
-            f"mean is {words.spanned(real[words.PLAIN])} points",
+            f"{words.sets(real['sets'])} of real sentences, the lead of `{PLAIN}` over the "
+            f"mean is {words.spanned(real[PLAIN])} points",
         )
     )
 
 
 def readme(text):
     """README with its figures."""
-    after, times = BLOCK.subn(
-        lambda match: "\n" + QUESTION + figures(IN_README, NOTE, " ") + more(), text
-    )
+    first = f"\n**Is attention better than the mean?** {figures(' ')}{more()}"
+    after, times = BLOCK.subn(lambda match: first, text)
     if times != 1:
         raise ValueError(f"README.md must have one place for the figures; found {times}")
     return after

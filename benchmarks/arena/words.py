@@ -124,16 +124,22 @@ def where() -> str:
     )
 
 
-def origin(of_series: str = "") -> str:
-    """Where the largest lead comes from: the small series, with more said of them, and the rest."""
-    small, others, real = told()["origin"].values()
+def origin() -> str:
+    """Where the largest lead comes from, with the sets that are not real."""
+    _, others, real = told()["origin"].values()
+    made = sets(others["sets"] - real["sets"])
+    return f"{by_origin()} We generated the texts of the other {made}."
+
+
+def by_origin() -> str:
+    """The largest lead on the small series, and on other real data."""
+    small, _, real = told()["origin"].values()
     most, least = (each[told()["first"]] for each in (small, real))
     level = ", so there the mean may be as good" * bool(least["interval"] and not counts(least))
     return (
         f"On the {small['sets']} sets that have only series, the lead is {spanned(most)} points. "
-        f"{of_series}On the {real['sets']} other sets of real data, the lead is {spanned(least)} "
-        f"points{level}. We generated the texts of the other "
-        f"{sets(others['sets'] - real['sets'])}."
+        f"On the {real['sets']} other sets of real data, the lead is {spanned(least)} "
+        f"points{level}."
     )
 
 

@@ -343,19 +343,20 @@ def beside_series_method(arena):
 
 
 def series_in_short(folder):
-    """The same in two sentences, for the first screen."""
+    """The same in a sentence, for the first screen."""
     beside = beside_series_method(_arena(folder))
     ahead = [
         100 * (each["accuracy"] - mean(counts))
         for each, counts, _, word in beside
         if word == "above"
     ]
-    said = f"There the poolings read at most {grid.SMALL['steps']} steps, behind one convolution. "
-    if ahead:
-        said += f"The published accuracy of {SERIES_METHOD}, a method for series alone, is "
-        said += f"well above ours on {len(ahead)} of {len(beside)} sets, by {min(ahead):.0f} to "
-        said += f"{max(ahead):.0f} points. "
-    return said
+    if not ahead:
+        return ""
+    return (
+        f" On {len(ahead)} of {len(beside)} sets of series, the published accuracy of "
+        f"{SERIES_METHOD}, a method for series alone, is {min(ahead):.0f} to {max(ahead):.0f} "
+        "points above ours."
+    )
 
 
 def of_series(arena, page=""):
