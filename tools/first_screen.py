@@ -214,7 +214,7 @@ def picture():
     )
 
 
-def on_the_site(text):
+def for_the_site(text):
     """A text of README with the site's links."""
     return text.replace("](docs/", "](")
 
@@ -223,7 +223,7 @@ def part(title):
     """A section of README, without its comments, as a page of the site has it."""
     text = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     text = text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
-    return on_the_site(re.sub(r"\s*<!--.*?-->", "", text, flags=re.S)).strip()
+    return for_the_site(re.sub(r"\s*<!--.*?-->", "", text, flags=re.S)).strip()
 
 
 def guarantees():
@@ -239,7 +239,7 @@ def guarantees():
 def fill(markdown):
     """A page with its figures, and with parts of README."""
     if MARKER in markdown:
-        markdown = markdown.replace(MARKER, on_the_site(figures()))
+        markdown = markdown.replace(MARKER, for_the_site(figures()))
     told = words.told()
     real = told["kinds"]["sentences"]
     return (
