@@ -263,7 +263,8 @@ def checked(**special: Validator | Collection[str]) -> Callable[[Callable[P, R]]
     Returns:
         The decorator.
 
-    Raises: KeyError: If nothing determines the allowed values of an argument.
+    Raises:
+        KeyError: If nothing determines the allowed values of an argument.
     """
 
     def decorate(function: Callable[P, R]) -> Callable[P, R]:

@@ -67,23 +67,23 @@ def faithfulness(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
-            steps are those of the first one that is not a mask.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
+            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. If there are several inputs, the first input that
+            is not a mask has the steps.
         weights: One number per step of the inputs, positive or negative: a row `(time,)` per text,
             or one array `(texts, time)`. `reduce_scores` computes such weights from attention
             scores. Arrays of other libraries are accepted.
-        shares: Increasing shares in [0, 1].
+        shares: Shares in [0, 1], in increasing order.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
-            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
-            than 0, or the lengths of unequal rows.
+            step counts. With `None` the mask comes from the model's inputs, from a `Masking` layer,
+            from the ids that are not 0, or from the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed of the order of tokens with equal weights.
+        seed: Seed of the random order of tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step.
 
@@ -157,15 +157,15 @@ def leave_one_out(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
-            steps are those of the first one that is not a mask.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
+            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. If there are several inputs, the first input that
+            is not a mask has the steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
-            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
-            than 0, or the lengths of unequal rows.
+            step counts. With `None` the mask comes from the model's inputs, from a `Masking` layer,
+            from the ids that are not 0, or from the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

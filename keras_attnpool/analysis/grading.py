@@ -76,11 +76,11 @@ def grade_attributions(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
-            steps are those of the first one that is not a mask.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
+            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. If there are several inputs, the first input that
+            is not a mask has the steps.
         attributions: One attribution, or a dict from names to attributions. An attribution has one
             number per step of the inputs, positive or negative: an array `(texts, time)`, or a list
             with a row `(time,)` per text. `reduce_scores` turns attention scores into an
@@ -88,19 +88,19 @@ def grade_attributions(
         rationales: `None`, or one array per text, of booleans or of 0 and 1. True means that the
             token belongs to the rationale. An array has one value per token, or one per step of the
             inputs.
-        shares: Increasing shares in [0, 1].
+        shares: Shares in [0, 1], in increasing order.
         beam_size: Number of token sets that the search for bounds keeps after every step. `None`
             keeps all sets; 0 leaves the bounds out.
         gradients: Whether the table has a column for the agreement with `gradient_saliency`.
         layer: The embedding layer that `gradient_saliency` uses.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
-            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
-            than 0, or the lengths of unequal rows.
+            step counts. With `None` the mask comes from the model's inputs, from a `Masking` layer,
+            from the ids that are not 0, or from the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.
-        seed: Seed of the order of tokens with equal weights.
+        seed: Seed of the random order of tokens with equal weights.
         from_logits: Whether the model returns logits and not probabilities.
         batch_size: Number of texts in one step. 256 is quicker than 32.
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.

@@ -222,7 +222,7 @@ def rationale_iou_f1(
         share: Share of each text's tokens that is selected. Defaults to the mean share of rationale
             tokens over the scored texts, as in ERASER.
         threshold: The smallest intersection over union of spans that match.
-        seed: Seed of the order of tokens with equal weights.
+        seed: Seed of the random order of tokens with equal weights.
 
     Returns:
         `RationaleScore`. Its `mean` is ERASER's macro F1: the F1 of the mean precision and the mean

@@ -99,11 +99,11 @@ def attention_report(
 
     Args:
         model: A classifier, `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
-            steps are those of the first one that is not a mask.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
+            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. If there are several inputs, the first input that
+            is not a mask has the steps.
         labels: `None`, or integer array `(texts,)`. If labels are given, use texts that the model
             was not trained on.
         layer: The attention layer, its name or its path, see `attention_scores`. `layer` is
@@ -117,8 +117,8 @@ def attention_report(
         names: One list per row, with one name per step that counts: words, file names, seconds. The
             heat maps of the page show these names. Defaults to the steps' numbers.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
-            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
-            than 0, or the lengths of unequal rows.
+            step counts. With `None` the mask comes from the model's inputs, from a `Masking` layer,
+            from the ids that are not 0, or from the lengths of unequal rows.
         baseline: The replacement of a removed step: `"zeros"`, `"mean"` (of all steps that count),
             a vector, or an id, such as the id of the unknown token. `"masked"` masks the step
             instead, or writes id 0 if the model reads ids without a mask.

@@ -39,15 +39,15 @@ def gradient_saliency(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
-            steps are those of the first one that is not a mask.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
+            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. If there are several inputs, the first input that
+            is not a mask has the steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
-            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
-            than 0, or the lengths of unequal rows.
+            step counts. With `None` the mask comes from the model's inputs, from a `Masking` layer,
+            from the ids that are not 0, or from the lengths of unequal rows.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults
             to the model's only `keras.layers.Embedding`.
         from_logits: Whether the model returns logits and not probabilities.
@@ -103,16 +103,16 @@ def integrated_gradients(
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.
-        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors
-            `(rows, time, dim)`; a list or dict of these, with or without a mask; or batches (a
-            `PyDataset`, `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length
-            is padded, and gets a mask if the model takes a mask. If there are several inputs, the
-            steps are those of the first one that is not a mask.
+        inputs: Inputs of `model.predict`: ids `(rows, time)`, where 0 is padding; vectors `(rows,
+            time, dim)`; a list or dict of these, with or without a mask; or batches (a `PyDataset`,
+            `tf.data.Dataset` or `DataLoader`). A list of sequences of unequal length is padded, and
+            gets a mask if the model takes a mask. If there are several inputs, the first input that
+            is not a mask has the steps.
         classes: Integer array `(texts,)`, the class of each text. Defaults to the predicted class.
         steps: Number of points of the Gauss-Legendre quadrature.
         mask: `None`, or an array `(rows, time)` of booleans, or of 0 and 1. True means that the
-            step counts. `None` takes the mask from the model's inputs, a `Masking` layer, ids other
-            than 0, or the lengths of unequal rows.
+            step counts. With `None` the mask comes from the model's inputs, from a `Masking` layer,
+            from the ids that are not 0, or from the lengths of unequal rows.
         baseline: The vector at the start of the integral: `"zeros"`, `"mean"` of all steps that
             count, or a vector. With ids or with `layer` the baseline must be `"zeros"`.
         layer: The embedding layer, its name, or its path, such as `"encoder/embedding"`. Defaults

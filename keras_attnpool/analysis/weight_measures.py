@@ -16,13 +16,14 @@ def weight_entropy(weights: Any, mask: Any = None) -> Float64s:
     text. The value is 1 for uniform weights, and 0 if one token has all the weight.
 
     Args:
-        weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
+        weights: One row `(time,)` per text, or an array `(texts, time)`. The signs of the weights
+            are ignored.
         mask: Array `(texts, time)` of booleans, or of 0 and 1. True means that the token counts.
             With `None` every number counts, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [0, 1]. Texts with fewer than two tokens or without weight have
-        NaN.
+        float64 array `(texts,)` in [0, 1]. A text has NaN if it has fewer than two tokens, or if
+        all its weights are 0.
 
     Raises:
         ValueError: If shapes do not fit together, or if a number is not finite.
@@ -43,13 +44,14 @@ def weight_gini(weights: Any, mask: Any = None) -> Float64s:
     index is 0 for uniform weights, and `1 - 1 / n` if one token has all the weight.
 
     Args:
-        weights: One row `(time,)` per text, or an array `(texts, time)`. Their signs are ignored.
+        weights: One row `(time,)` per text, or an array `(texts, time)`. The signs of the weights
+            are ignored.
         mask: Array `(texts, time)` of booleans, or of 0 and 1. True means that the token counts.
             With `None` every number counts, so padded texts need a mask.
 
     Returns:
-        float64 array `(texts,)` in [0, 1). Texts with fewer than two tokens or without weight have
-        NaN.
+        float64 array `(texts,)` in [0, 1). A text has NaN if it has fewer than two tokens, or if
+        all its weights are 0.
 
     Raises:
         ValueError: If shapes do not fit together, or if a number is not finite.

@@ -16,21 +16,22 @@ OF_HEADS = ("attention_regularizer", "vector_regularizer")
 
 
 class LayerArguments(LayerWeights):
-    """Stores the constructor's arguments of a layer.
+    """Stores the arguments of a layer's constructor.
 
     The name of an argument determines the allowed values. A constructor has a signature and one
     line: `super().__init__(locals())`.
 
-    Keras's automatic config cannot replace this class: it holds the arguments as the user typed
-    them, without defaults and checks, and layers with `get_config` have none.
+    Keras's automatic config cannot replace this class. The automatic config holds the arguments as
+    the user typed them, without defaults and checks. Layers that define `get_config` have no
+    automatic config.
 
     The docstrings of the base classes hold the common parts of the layers' docstrings. `make
     layers` copies these parts to the layers.
 
     Args:
         num_heads: Number of attention heads.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
-            `(batch, heads, dim)`.
+        flatten: Whether the output is `(batch, heads * dim)`. With `False` the output is `(batch,
+            heads, dim)`.
         keepdims: Whether to keep the time axis with size 1.
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
@@ -42,7 +43,7 @@ class LayerArguments(LayerWeights):
         kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
     """
 
@@ -55,8 +56,8 @@ class LayerArguments(LayerWeights):
         Args:
             given: The constructor's `locals()`. `super()` adds `__class__`, the class that defines
                 the constructor. A subclass may have more arguments.
-            **special: The kind of value, or the allowed names, if an argument's name does not tell
-                them.
+            **special: For arguments whose names do not determine the values: the kind of value, or
+                the allowed names.
         """
         super().__init__(**given["kwargs"])
         self.supports_masking = True

@@ -188,18 +188,18 @@ class AttentionBase(MaskedInputs):
 
 
 class SequenceAttentionBase(AttentionBase):
-    """Base of the layers in which each step attends to other steps, `(batch, time, units)`.
+    """Base of the layers in which each step attends to other steps; returns `(batch, time, units)`.
 
     Not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
-    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
-    same mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. No step
+    attends to a padded step. The output and the weights are exactly 0 at padded steps, whatever
+    values these steps hold. The output has the same mask.
 
     Args:
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
-            Dropout does not change the vectors that are summed or mixed.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
+            vectors that are summed or mixed keep all features.
     """
 
     wide_inside = True
@@ -230,20 +230,21 @@ class SequenceAttentionBase(AttentionBase):
 class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     """Base of the attention pooling layers: penalties on attention weights and on pooled vectors.
 
-    Not public. A subclass computes logits. It passes logits `(batch, heads, time)` to `_pool`, or
-    the logits `(batch, time, dim)` of each head to `_pool_per_feature`.
+    Not public. A subclass computes logits. The method `_pool` takes logits `(batch, heads, time)`.
+    The method `_pool_per_feature` takes the logits `(batch, time, dim)` of each head.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
     """
 
     normalizer = "softmax"
@@ -293,7 +294,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         )
 
     def _normalizer(self, exact: bool) -> Callable[..., Tensor]:
-        """Returns the function from logits to weights; `exact` gives an empty row weights of 0."""
+        """Returns the function from logits to weights; `exact` gives empty rows weights of 0."""
         if self.normalizer == "softmax" and not exact:
             return masked_softmax_or_even
         return NORMALIZERS[self.normalizer]
@@ -301,8 +302,8 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _normalize(self, logits: Tensor, call: Call, exact: bool = True) -> tuple[Tensor, Tensor]:
         """Returns the weights for logits `(batch, heads, time)`, and the weights after dropout.
 
-        The penalty is added here. With `exact` or a penalty the weights of an empty row are 0;
-        otherwise they may have any values.
+        The penalty is added here. With `exact` or a penalty, the weights of an empty row are 0. In
+        other cases the weights of an empty row may have any values.
         """
         kept = None if call.mask is None else ops.expand_dims(call.mask, 1)
         exact = exact or self.attention_regularizer is not None
@@ -313,7 +314,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _pool_scored(
         self, score: Callable[..., Tensor], inputs: Tensor, call: Call, num_heads: int = 1
     ) -> tuple[Tensor, Tensor | None]:
-        """Does `_pool` with logits `(batch, time, heads)` that `score` computes from inputs."""
+        """Calls `_pool` with logits `(batch, time, heads)` that `score` computes from inputs."""
         if not call.in_chunks:
             return self._pool(inputs, heads_first(score(inputs)), call)
         vectors = self._pool_in_chunks(score, inputs, call.mask, (num_heads, 1))
@@ -343,7 +344,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _pool_per_feature(
         self, inputs: Tensor, heads: Iterable[Tensor], call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """Does `_pool` with one weight per feature, head by head.
+        """Works like `_pool`, but with one weight per feature, and head by head.
 
         `heads` are the logits `(batch, time, dim)` of each head. The weights `(batch, heads, time,
         dim)` are `None` if neither the caller nor a penalty needs them.
@@ -372,7 +373,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
     def _pool_per_feature_at_once(
         self, inputs: Tensor, hidden: Tensor, kernel: Tensor, call: Call
     ) -> tuple[Tensor, Tensor | None]:
-        """Does `_pool_per_feature` for all heads at once; the logits are `hidden` times `kernel`.
+        """Does what `_pool_per_feature` does, for all heads at once; logits are `hidden @ kernel`.
 
         Time is the last axis, because PyTorch's softmax on a GPU is parallel over the last axis
         only.
@@ -437,8 +438,8 @@ class MultiHeadPoolingBase(AttentionPoolingBase):
     def _add_head_kernels(self, name: str, shape: tuple[int, ...], regularizer: Any) -> Any:
         """Creates one kernel per head, `(heads, *shape)`, each drawn separately.
 
-        If one draw made all kernels, the heads would count as inputs or outputs, and every weight
-        would be smaller.
+        An initializer that draws all kernels at once would count the heads as inputs or outputs.
+        Then every weight would be smaller.
         """
         draws = [self._clone_initializer(self.kernel_initializer) for _ in range(self.num_heads)]
         return self.add_weight(

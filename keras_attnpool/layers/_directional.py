@@ -27,14 +27,14 @@ class DirectionalAttentionBase(SequenceAttentionBase):
     def _sublayer_arguments(self, name: str) -> dict[str, Any]:
         """Returns the common arguments for an inner layer, with a separate seed.
 
-        Create this layer's weights first: the inner layer's seeds follow the seeds of these
-        weights.
+        Create the weights of this layer before the inner layer, because the seeds are given out in
+        this order.
         """
         seed = None if self.seed is None else (self.seed + 1) % 2**31
         return self._sublayer_kwargs(name, dropout=self.dropout, seed=seed)
 
     def _directional_attention(self, hidden: Tensor, call: Call) -> tuple[Tensor, Tensor | None]:
-        """Returns `s`, arbitrary at padding, and the weights `(..., query, key, units)`."""
+        """Returns `s`, with any values at padding, and the weights `(..., query, key, units)`."""
         dropped = self._apply_dropout(hidden, call.training)
         source = self._product(dropped, self.source_kernel)
         target = self._product(dropped, self.target_kernel, self.score_bias)

@@ -27,14 +27,15 @@ class MaskCarrier(keras.layers.Layer):  # type: ignore[misc]
 
 
 class FusionBase(AttentionBase):
-    """Base of the layers that mix sequences with the same time steps; any may carry the mask.
+    """Base of the layers that mix sequences of the same steps; any sequence may carry the mask.
 
     Not public.
 
-    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
-    the layer uses the mask of the first argument, or else the mask of the second argument. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: `mask` has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. If the call has no `mask=`, the layer uses the mask of the first argument.
+    If the first argument has no mask, the layer uses the mask of the second argument. The output
+    and the weights are exactly 0 at padded steps, whatever values these steps hold. The output has
+    the same mask.
 
     Call arguments:
         mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step.
@@ -46,7 +47,7 @@ class FusionBase(AttentionBase):
 
     @staticmethod
     def _mask(mask: Tensor | None, *of_tensors: Any) -> Tensor | None:
-        """Returns `mask`, or else the first of the tensors' masks, which Keras passes by name."""
+        """Returns `mask`, or else the first mask that Keras passes for one of the tensors."""
         candidates = [mask, *keras.tree.flatten(of_tensors)]
         return next((m for m in candidates if m is not None), None)
 

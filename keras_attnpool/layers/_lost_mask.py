@@ -102,7 +102,7 @@ def _history(tensor: Any) -> tuple[Any, Any, int]:
 
 
 def _producer(tensor: Any) -> tuple[Any, list[Any], bool]:
-    """Returns a tensor's operation, the sequences that it read, and whether it got a mask."""
+    """Returns a tensor's operation, the sequences it reads, and whether a mask comes with them."""
     operation, node, _ = _history(tensor)
     if node is None:
         return None, [], False

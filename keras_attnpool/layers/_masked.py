@@ -93,7 +93,7 @@ class MaskedInputs(LayerArguments, MaskReader):
 
     @property
     def dtype_policy(self) -> Any:
-        """Returns the dtype policy; if it is set on a built layer, the inner layers get it, too."""
+        """Returns the dtype policy; a built layer gives a new policy to its inner layers, too."""
         return self._dtype_policy
 
     @dtype_policy.setter
@@ -139,7 +139,7 @@ class MaskedInputs(LayerArguments, MaskReader):
         return int(dim)
 
     def _check_steps(self, inputs: Tensor, mask: Tensor | None, owner: Any = None) -> None:
-        """Raises if the layer cannot read that many steps; the message names `owner` or `self`."""
+        """Raises an error if there are too many steps; the message names `owner` or `self`."""
 
     def _check_mask(self, inputs: Tensor, mask: Tensor | None) -> None:
         self._check_steps(inputs, mask)
@@ -189,10 +189,10 @@ class MaskedPooling1D(MaskedInputs):
 class GlobalPoolingBase(MaskedPooling1D):
     """Base of the pooling layers without attention; not public.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Output shape:
         `(batch, dim)`, or `(batch, 1, dim)` with `keepdims=True`.

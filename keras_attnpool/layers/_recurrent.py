@@ -17,13 +17,14 @@ class BidirectionalBase(MaskedInputs):
     Not public. A subclass defines the method `_states`. The inputs of this method have the kept
     steps of each row in front. The method returns the states of both directions.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
-    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels do not take a mask. To use these
-    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
-    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
-    with PyTorch, in float32, the layer calls PyTorch's kernel.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    do not change the states, whatever values they hold. The output is exactly 0 at padded steps. A
+    row without a kept step gives zeros. The output has the same mask. The backends' fast kernels do
+    not take a mask. To use these kernels, the layer moves the kept steps to the front of each row.
+    With JAX or TensorFlow on a CPU, the steps stay in their places, because a mask costs less time
+    than moving the steps. With PyTorch on a CPU and in float32, the layer calls PyTorch's own
+    kernel.
 
     Args:
         units: Size of the state of one direction.
@@ -39,8 +40,8 @@ class BidirectionalBase(MaskedInputs):
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
 
     Returns:
-        The forward states followed by the backward states, or their sum, in the layer's compute
-        dtype.
+        The forward states followed by the backward states, or the sum of both, in the layer's
+        compute dtype.
     """
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:

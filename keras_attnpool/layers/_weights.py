@@ -48,8 +48,8 @@ class LayerWeights(keras.layers.Layer):  # type: ignore[misc]
     def _clone_initializer(self, initializer: Any) -> Any:
         """Returns a copy of the initializer that draws other numbers than the earlier copies.
 
-        A Keras initializer draws the same numbers at every call, so two kernels of one shape would
-        start equal. The layer's `seed` applies if the initializer has no seed.
+        A Keras initializer draws the same numbers at every call, so two kernels of the same shape
+        would start with the same values. The layer's `seed` applies if the initializer has no seed.
         """
         index = self._initializers_used
         self._initializers_used += 1

@@ -21,9 +21,10 @@ class AddPositionEmbedding(MaskedInputs):
     `output_t = inputs_t + P_(t - f)`. P `(max_length, dim)` has one row per position. `f` is the
     index of the example's first kept step, or 0 without a mask.
 
-    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
-    output has the same mask, and its padded steps are 0. Positions count from the first kept step,
-    so padding in front changes nothing. A hole counts as a position.
+    Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
+    lie between kept steps. The output has the same mask, and its padded steps are 0. Positions are
+    counted from the first kept step, so padding in front changes nothing. A padded step between
+    kept steps counts as a position.
 
     Args:
         max_length: Number of positions: the largest number of steps from the first to the last kept
@@ -31,7 +32,7 @@ class AddPositionEmbedding(MaskedInputs):
         embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
-        seed: Seed of an initializer without a seed.
+        seed: Seed of the initializer, if the initializer has none.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

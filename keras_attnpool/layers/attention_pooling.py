@@ -21,36 +21,41 @@ class AttentionPooling(AttentionPoolingBase):
     2. `alpha = softmax over time of u_t . context`, `(batch, time)`
     3. `output = output_activation(sum_t alpha_t x_t)`, `(batch, dim)`
 
-    Without `hidden_dim`, `u_t = activation(x_t)`, and the context vector is the only weight. This
-    is the attention of Zhou et al. if `output_activation="tanh"`. With `gated=True` the hidden
-    layer has the form of Ilse et al.: `u_t = activation(x_t W + b) * sigmoid(x_t U + b_g)`.
+    Without `hidden_dim`, `u_t = activation(x_t)`, and the context vector is the only weight.
+    Without `hidden_dim` and with `output_activation="tanh"`, the layer is the attention of Zhou et
+    al. With `gated=True` the hidden layer has the form of Ilse et al.: `u_t = activation(x_t W + b)
+    * sigmoid(x_t U + b_g)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
-        hidden_dim: Size of the hidden layer that computes the scores; `None` leaves it out.
+        hidden_dim: Size of the hidden layer that computes the scores. `None` leaves out the hidden
+            layer.
         activation: Activation of the hidden layer, or of the inputs if there is no hidden layer.
         output_activation: Activation of the pooled vector. `None` is the identity. A row without a
             kept step gives zeros with every activation.
-        gated: Whether the hidden layer is multiplied by a learned gate. It needs `hidden_dim`.
+        gated: Whether the hidden layer is multiplied by a learned gate. A gate needs `hidden_dim`.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer and its gate have biases.
         kernel_initializer: Initializer of the hidden kernels and the context.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the hidden kernels and the context.
-        attention_regularizer: Regularizer of the attention weights, which it gets as one head.
-        vector_regularizer: Regularizer of the pooled vectors. Each vector counts as one head.
-        seed: Seed of the dropout, and of initializers without a seed.
+        attention_regularizer: Regularizer of the attention weights. The weights of a text count as
+            one head.
+        vector_regularizer: Regularizer of the pooled vectors. The vector of a text counts as one
+            head.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -89,9 +94,9 @@ class AttentionPooling(AttentionPoolingBase):
     Weights, by name:
 
     - `hidden/kernel` `(dim, hidden_dim)` is W, and `hidden/bias` `(hidden_dim,)` is b.
-    - `context` `(hidden_dim,)`, or `(dim,)` without a hidden layer.
-    - `gate/kernel` is U, in the shape of W, and `gate/bias` is b_g, in the shape of b, with
-      `gated=True`.
+    - `context` has the shape `(hidden_dim,)`, or `(dim,)` without a hidden layer.
+    - With `gated=True`, `gate/kernel` is U, and `gate/bias` is b_g. U has the shape of W, and b_g
+      has the shape of b.
 
     Reference:
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7

@@ -1,4 +1,4 @@
-"""Mean and standard deviation under attention, with one weight per step or per feature."""
+"""Weighted mean and standard deviation: one attention weight per step, or per step and feature."""
 
 from typing import Any
 
@@ -25,18 +25,19 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. The paper's formula gives the
     same number with larger rounding errors. `k` adds the same number to all steps, and the softmax
-    cancels it. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here
-    `m = sum_t h_t / n` is the mean of the `n` kept steps, and
-    `s = sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is their standard deviation. `W [0; m; s] + b`
-    is computed once per row, because it is the same for all steps.
+    cancels this number. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m =
+    sum_t h_t / n` is the mean of the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n,
+    epsilon))` is their standard deviation. The part `W [0; m; s] + b` is the same for all steps, so
+    the layer computes this part only once per row.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer in front of the scores.
-        per_feature: Whether each feature has separate weights. Otherwise all features share one
+        per_feature: Whether each feature has separate weights. With `False` all features share one
             weight per step.
         global_context: Whether the hidden layer also reads the mean and the standard deviation of
             the whole sequence (ECAPA-TDNN).
@@ -46,20 +47,22 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         epsilon: The smallest variance, a number > 0. In `sigma` and `s`, smaller variances are set
             to `epsilon` and get no gradient.
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        attention_regularizer: Regularizer of the attention weights, which it gets as one head.
-        vector_regularizer: Regularizer of the pooled vectors. Each vector counts as one head.
-        seed: Seed of the dropout, and of initializers without a seed.
+        attention_regularizer: Regularizer of the attention weights. The weights of a text count as
+            one head.
+        vector_regularizer: Regularizer of the pooled vectors. The vector of a text counts as one
+            head.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -103,7 +106,8 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
       transposed.
     - `hidden/bias` `(hidden_dim,)` is b. `score_bias` `(1,)`, or `(dim,)` with `per_feature=True`,
       is k.
-    - `gate/kernel` and `gate/bias`, with `gated=True`, have the shapes of the hidden layer.
+    - With `gated=True`, `gate/kernel` and `gate/bias` have the shapes of `hidden/kernel` and
+      `hidden/bias`.
 
     Reference:
         - Okabe, Koshinaka and Shinoda, 2018, Attentive Statistics Pooling for Deep Speaker
@@ -154,7 +158,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         return output, weights
 
     def _moments(self, inputs: Tensor, call: Call) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns mean and variance `(batch, dim)` under attention, and the weights."""
+        """Returns the weighted mean and the weighted variance `(batch, dim)`, and the weights."""
         values, mask = at_least_float32(inputs), call.mask
         kept = None if mask is None else ops.expand_dims(mask, 2)
         context = None
@@ -177,7 +181,7 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
         return ops.squeeze(mean, 1), ops.squeeze(variance, 1), scores
 
     def _chunked_moments(self, inputs: Tensor, mask: Any) -> list[Tensor]:
-        """Returns mean and variance `(batch, dim)` under attention, computed chunk by chunk."""
+        """Returns the weighted mean and variance `(batch, dim)`, computed chunk by chunk."""
         context = []
         if self.global_context:
             # Equal weights give the moments of all kept steps.

@@ -13,7 +13,8 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class BidirectionalGRU(BidirectionalBase):
     """Encodes a sequence by a forward GRU and a backward GRU.
 
-    Each direction computes from inputs `x_t`, with gates in the order update, reset, new:
+    Each direction computes its states `h_t` from the inputs `x_t`. The gates are in the order
+    update, reset, new:
 
     1. `z_t = sigmoid(x_t W_z + h_{t-1} U_z + b_z)`, the share of the old state that stays
     2. `r_t = sigmoid(x_t W_r + h_{t-1} U_r + b_r)`
@@ -24,13 +25,14 @@ class BidirectionalGRU(BidirectionalBase):
 
     The recurrence is `keras.layers.GRU`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
-    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels do not take a mask. To use these
-    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
-    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
-    with PyTorch, in float32, the layer calls PyTorch's kernel.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    do not change the states, whatever values they hold. The output is exactly 0 at padded steps. A
+    row without a kept step gives zeros. The output has the same mask. The backends' fast kernels do
+    not take a mask. To use these kernels, the layer moves the kept steps to the front of each row.
+    With JAX or TensorFlow on a CPU, the steps stay in their places, because a mask costs less time
+    than moving the steps. With PyTorch on a CPU and in float32, the layer calls PyTorch's own
+    kernel.
 
     Args:
         units: Size of the state of one direction.
@@ -42,7 +44,7 @@ class BidirectionalGRU(BidirectionalBase):
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that multiply the states.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -58,8 +60,8 @@ class BidirectionalGRU(BidirectionalBase):
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
 
     Returns:
-        The forward states followed by the backward states, or their sum, in the layer's compute
-        dtype.
+        The forward states followed by the backward states, or the sum of both, in the layer's
+        compute dtype.
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
@@ -90,7 +92,7 @@ class BidirectionalGRU(BidirectionalBase):
 
     Reference:
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for
-          Statistical Machine Translation; with the reset gate after the product, as in cuDNN
+          Statistical Machine Translation. Here the reset gate acts after the product, as in cuDNN
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, eq. 1-6
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, section

@@ -13,7 +13,8 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class BidirectionalLSTM(BidirectionalBase):
     """Encodes a sequence by a forward LSTM and a backward LSTM.
 
-    Each direction computes from inputs `x_t`, with gates in the order input, forget, cell, output:
+    Each direction computes its states `h_t` from the inputs `x_t`. The gates are in the order
+    input, forget, cell, output:
 
     1. `i_t, f_t, o_t = sigmoid(x_t W + h_{t-1} U + b)`, each gate with separate weights
     2. `g_t = tanh(x_t W_g + h_{t-1} U_g + b_g)`
@@ -24,13 +25,14 @@ class BidirectionalLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
-    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels do not take a mask. To use these
-    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
-    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
-    with PyTorch, in float32, the layer calls PyTorch's kernel.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    do not change the states, whatever values they hold. The output is exactly 0 at padded steps. A
+    row without a kept step gives zeros. The output has the same mask. The backends' fast kernels do
+    not take a mask. To use these kernels, the layer moves the kept steps to the front of each row.
+    With JAX or TensorFlow on a CPU, the steps stay in their places, because a mask costs less time
+    than moving the steps. With PyTorch on a CPU and in float32, the layer calls PyTorch's own
+    kernel.
 
     Args:
         units: Size of the state of one direction.
@@ -43,7 +45,7 @@ class BidirectionalLSTM(BidirectionalBase):
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that multiply the states.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -59,8 +61,8 @@ class BidirectionalLSTM(BidirectionalBase):
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
 
     Returns:
-        The forward states followed by the backward states, or their sum, in the layer's compute
-        dtype.
+        The forward states followed by the backward states, or the sum of both, in the layer's
+        compute dtype.
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a

@@ -26,44 +26,46 @@ class BlockSelfAttention(DirectionalAttentionBase):
     `r` steps:
 
     1. `h_t = activation(W x_t + b)`
-    2. `g_t` is the attention of step `t` to the steps of its block that `direction` allows, by
-       steps 2 to 4 of `DirectionalSelfAttention`
+    2. `g_t` is the output of an attention inside the block: step `t` attends to the steps that
+       `direction` allows, as in steps 2 to 4 of `DirectionalSelfAttention`
     3. `v = sum_t p_t * g_t` for each block, with `p_t = softmax over the block's steps of W_v g_t +
        b_v`, for each feature separately
-    4. `o = DirectionalSelfAttention(v)` from block to block, with its gate
+    4. `o = DirectionalSelfAttention(v)`, with each block as one step
     5. `z_t = [h_t; g_t; o of the block of t]`
     6. `F_t = activation(W_z z_t + b_z)` and `G_t = sigmoid(W_g z_t + b_g)`
     7. `output_t = G_t * F_t + (1 - G_t) * h_t`
 
-    A block has `r = ceil((2 n)^(1/3))` steps, for a text of `n` steps. With these blocks, memory
-    grows as `n^(4/3)`. Attention between all steps would grow as `n^2`. `b_v` adds the same number
-    to all steps of a block, and the softmax cancels it. The layer has `b_v` because the released
-    code has it; its gradient is exactly 0.
+    A text of `n` steps has blocks of `r = ceil((2 n)^(1/3))` steps. With these blocks, memory grows
+    as `n^(4/3)`. With attention between all steps, memory would grow as `n^2`. `b_v` adds the same
+    number to all steps of a block, and the softmax cancels this number. So the gradient of `b_v` is
+    exactly 0. The layer has `b_v` only because the released code has it.
 
-    Blocks begin at the first kept step. A hole in the mask takes a place in its block. A block
-    without a kept step is 0. Without `block_length`, `n` is the length of each text, from the first
-    to the last kept step. So neither the length nor the side of the padding changes a result.
+    The first block begins at the first kept step. A padded step between kept steps takes a place in
+    its block. A block without a kept step is 0. Without `block_length`, `n` is the length of each
+    text, from the first to the last kept step. So neither the length nor the side of the padding
+    changes a result.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
-    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
-    same mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. No step
+    attends to a padded step. The output and the weights are exactly 0 at padded steps, whatever
+    values these steps hold. The output has the same mask.
 
     Args:
         units: Size of the output and of the hidden states.
-        direction: Which steps and blocks a step attends to. `"forward"` allows earlier steps,
-            `"backward"` allows later steps, and `None` allows all steps except the step itself. The
-            same holds for blocks. The paper uses these names.
+        direction: The steps and the blocks that a step attends to. `"forward"` allows earlier
+            steps, `"backward"` allows later steps, and `None` allows all steps except the step
+            itself. For blocks, the three values mean earlier, later and all other blocks. The names
+            are the paper's names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
-        activation: Activation in equations 1 and 6, and in the first part of equation 4.
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
-            Dropout does not change the vectors that are summed or mixed.
+        activation: Activation of steps 1 and 6, and of the hidden layer in step 4.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
+            vectors that are summed or mixed keep all features.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -79,8 +81,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     Output shape:
         `(batch, time, units)`. The scores are a dict with two entries. `"intra"` `(batch, blocks,
         query, key, units)` holds the scores between the steps of each block. `"inter"` `(batch,
-        blocks, blocks, units)` holds the scores between blocks, with the query block first. Both
-        entries are sized for a text of `time` steps.
+        blocks, blocks, units)` holds the scores between blocks, with the query block first. The
+        sizes of both entries are computed for a text of `time` steps.
 
     Returns:
         The output in the compute dtype. `return_attention_scores=True` returns a pair: the output
@@ -104,16 +106,17 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Weights, by name:
 
-    - `hidden/kernel` `(dim, units)` is W transposed. - `source_kernel` and `target_kernel` `(units,
-    units)` make the scores within a block. - `block_kernel` `(units, units)` is W_v transposed. -
-    `fusion_kernel` and `gate_kernel` `(3 * units, units)` are the transposes of W_z and W_g. -
-    `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and `gate_bias` have the shape
+    - `hidden/kernel` `(dim, units)` is W transposed.
+    - `source_kernel` and `target_kernel` `(units, units)` make the scores within a block.
+    - `block_kernel` `(units, units)` is W_v transposed.
+    - `fusion_kernel` and `gate_kernel` `(3 * units, units)` are the transposes of W_z and W_g.
+    - `hidden/bias`, `score_bias`, `block_bias`, `fusion_bias` and `gate_bias` have the shape
       `(units,)`.
     - The names of the attention between blocks begin with `inter/`, see `DirectionalSelfAttention`.
 
     Difference: the released code computes the block length from the padded length of a batch, and
-    its blocks attend to blocks of padding. So its result depends on the padding, and the result of
-    this layer does not depend on it.
+    blocks of words attend to blocks of padding. So the result of the released code depends on the
+    padding. The result of this layer does not.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient
@@ -196,8 +199,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
     def _grid(self, time: Any) -> tuple[Any, Any]:
         """Returns the number of blocks and the places per block, for up to `time` steps.
 
-        Both are integers if `time` is an integer. They are tensors if a graph learns the length
-        only when it runs.
+        Both are integers if `time` is an integer. Both are tensors if the length is unknown until
+        the graph runs.
         """
         static = isinstance(time, int)
         lower, higher = (min, max) if static else (ops.minimum, ops.maximum)

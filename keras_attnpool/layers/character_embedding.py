@@ -18,7 +18,7 @@ from keras_attnpool.types import InitializerLike, RegularizerLike, Shape, Tensor
 class CharacterEmbedding(LayerArguments, MaskReader):
     """Embeds each word of a text by a convolution over its characters.
 
-    A word has the character vectors `c_1 ... c_W`. The vectors of padding, the id 0, are zero. For
+    A word has the character vectors `c_1 ... c_W`. The id 0 is padding, and its vector is zero. For
     each kernel size `k` and each filter:
 
     1. `y_i = relu(K_1 c_i + K_2 c_{i+1} + ... + K_k c_{i+k-1})`
@@ -29,10 +29,10 @@ class CharacterEmbedding(LayerArguments, MaskReader):
     changes no result.
 
     Masking: the id 0 is padding. Inside a word, padding counts as a zero vector, and no window
-        starts there. A word without a character gives zeros. The mask of the output, `(batch,
-        time)`, keeps the words with a character. If the words also have a mask, from previous
-        layers or from `mask=`, both masks are combined. A masked word counts as a word without
-        characters.
+    starts there. A word without a character gives zeros. The mask of the output, `(batch, time)`,
+    keeps the words with a character. If the words also have a mask, from previous layers or from
+    `mask=`, a word is kept only if it has a character and this mask keeps it. A masked word counts
+    as a word without characters.
 
     Args:
         num_characters: Number of character ids, padding included.
@@ -45,7 +45,7 @@ class CharacterEmbedding(LayerArguments, MaskReader):
         bias_initializer: Initializer of the biases.
         embeddings_regularizer: Regularizer of the characters' vectors.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of initializers without a seed.
+        seed: Seed of all initializers that have none.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

@@ -25,10 +25,10 @@ class ConvAttentionPooling(AttentionPoolingBase):
        features
     3. `output = [a_1 V_1; ...; a_h V_h]`, `(filters,)`
 
-    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
-    convolutions read zeros at padded steps and past the ends. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
+    lie between kept steps. The convolutions read zeros at padded steps and outside of the text. A
+    padded step has a weight of exactly 0, whatever values it holds. A row without a kept step gives
+    a zero vector. The output has no mask.
 
     Args:
         num_heads: Number of attention heads.
@@ -48,7 +48,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         kernel_regularizer: Regularizer of the kernels and of the target.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -89,7 +89,8 @@ class ConvAttentionPooling(AttentionPoolingBase):
 
     - `target` `(filters,)` is T. The entries of one head are adjacent.
     - `key_kernel` `(kernel_size, dim, filters)` is W_k, and `key_bias` `(filters,)` is b_k.
-    - `value_kernel` and `value_bias`, with `value_conv=True`, have the same shapes.
+    - With `value_conv=True`, `value_kernel` and `value_bias` have the shapes of `key_kernel` and
+      `key_bias`.
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text

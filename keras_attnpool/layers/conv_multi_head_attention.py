@@ -26,17 +26,17 @@ class ConvMultiHeadAttention(AttentionBase):
        has `kernel_size` steps and is centred
     2. `head_i = softmax over keys of (Q_i K_i^T / scale) V_i` on the i-th of `num_heads` slices of
        the features; the heads are joined
-    3. with `parallel=True` the result is multiplied, element by element, by a second attention. It
-       has other kernels, and `tanh` in place of `elu` for V
+    3. with `parallel=True` the result is multiplied, element by element, by the result of a second
+       attention. The second attention has other kernels, and `tanh` in place of `elu` for V
     4. layer norm over the features of each step
 
     A weighted mean of words cannot reverse their meaning, but a product can. The values of the
     second attention lie in (-1, 1), so they may negate or scale the result of the first attention.
 
-    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
-    convolutions read zeros at padded steps and past the ends. No query attends to a padded key.
-    Outputs and weights of padded queries are exactly 0. The steps after a hole in the mask keep
-    their positions. The output has the same mask.
+    Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
+    lie between kept steps. The convolutions read zeros at padded steps and outside of the text. No
+    query attends to a padded key. Outputs and weights of padded queries are exactly 0. A padded
+    step between kept steps keeps its place in the windows. The output has the same mask.
 
     Args:
         num_heads: Number of attention heads.
@@ -46,14 +46,14 @@ class ConvMultiHeadAttention(AttentionBase):
         activation: Activation of Q, K and V.
         parallel_activation: Activation of the second attention's V.
         scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square root of a
-            head's width. The printed equation 1 has `math.sqrt(filters)`.
+            head's width. Equation 1 of the paper divides by `sqrt(filters)`.
         layer_norm: Whether the layer norm of step 4 is applied. Its epsilon is 1e-6.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -95,8 +95,8 @@ class ConvMultiHeadAttention(AttentionBase):
 
     - `query_kernel`, `key_kernel` and `value_kernel` have the shape `(kernel_size, dim, filters)`.
     - `query_bias`, `key_bias` and `value_bias` have the shape `(filters,)`.
-    - With `parallel=True` the second attention has the same weights, named `parallel_query_kernel`
-      and so on.
+    - With `parallel=True` the second attention has weights of the same shapes. Their names are
+      `parallel_query_kernel` and so on.
     - `gamma` and `beta` `(filters,)` belong to the layer norm.
 
     Difference: the official code normalises over all steps and features together, with padding, and

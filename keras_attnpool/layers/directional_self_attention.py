@@ -31,25 +31,25 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     forward and a backward layer. The scores are `time^2 * units` numbers. `BlockSelfAttention`
     computes fewer scores for long texts.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
-    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
-    same mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. No step
+    attends to a padded step. The output and the weights are exactly 0 at padded steps, whatever
+    values these steps hold. The output has the same mask.
 
     Args:
         units: Size of the output and of the hidden states.
-        direction: Which steps a step attends to. `"forward"` allows earlier steps, `"backward"`
+        direction: The steps that a step attends to. `"forward"` allows earlier steps, `"backward"`
             allows later steps, and `None` allows all steps except the step itself. DiSAN uses these
             names.
         scale: Bound of the scores, the paper's c.
         activation: Activation of step 1.
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
-            Dropout does not change the vectors that are summed or mixed.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
+            vectors that are summed or mixed keep all features.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -90,15 +90,16 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
 
     Weights, by name:
 
-    - `hidden/kernel` `(dim, units)` is W transposed, and `hidden/bias` `(units,)` is b. -
-    `source_kernel` and `target_kernel` `(units, units)` are the transposes of W_1 and W_2. -
-    `score_bias` `(units,)` is b_s. - `gate/inputs_kernel` and `gate/attention_kernel` `(units,
-    units)` are the transposes of W_f1 and W_f2. - `gate/inputs_bias`, `gate/attention_bias` and
-    `gate/output_bias` `(units,)` add up to b_f.
+    - `hidden/kernel` `(dim, units)` is W transposed, and `hidden/bias` `(units,)` is b.
+    - `source_kernel` and `target_kernel` `(units, units)` are the transposes of W_1 and W_2.
+    - `score_bias` `(units,)` is b_s.
+    - `gate/inputs_kernel` and `gate/attention_kernel` `(units, units)` are the transposes of W_f1
+      and W_f2.
+    - The sum of `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` is b_f.
 
     Difference: here a padded step, and a step that has no step to attend to, have weights of
-    exactly 0. The released code lowers all scores of such a step by a large constant, so its
-    softmax is uniform. Then the code multiplies the result by 0.
+    exactly 0. The released code subtracts a large constant from all scores of such a step, so the
+    softmax gives equal weights. Then the code multiplies the result by 0.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

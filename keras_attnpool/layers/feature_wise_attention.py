@@ -26,22 +26,23 @@ class FeatureWiseAttention(AttentionBase):
     3. `output_t = M' * x_t`
 
     Features whose weight is below the threshold become 0. Untrained weights are near 0.5. So a
-    threshold above 0.5 sets nearly all features to 0 at the start of training, and they get no
-    gradient.
+    threshold above 0.5 sets nearly all features to 0 at the start of training, and these features
+    get no gradient.
 
-    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Maximum
-    and mean use only the kept steps. Padded steps are 0 in the output. A row without a kept step
-    has a gate of zeros. The output has the same mask.
+    Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
+    lie between kept steps. Maximum and mean use only the kept steps. Padded steps are 0 in the
+    output. A row without a kept step has a gate of zeros. The output has the same mask.
 
     Args:
-        reduction: The hidden layer has `dim // reduction` units, at least 1.
-        threshold: The paper's delta, in [0, 1].
+        reduction: The hidden layer has `dim // reduction` units, but at least 1 unit.
+        threshold: Number in [0, 1] that is subtracted from the weight of every feature, the paper's
+            delta.
         dropout: Share of the gate's entries that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -123,6 +124,6 @@ class FeatureWiseAttention(AttentionBase):
         return (input_shape[0], input_shape[2])
 
     def _scores(self, *pooled: Tensor) -> Tensor:
-        """Adds the shared network's outputs for each `(batch, dim)`, in float32 at least."""
+        """Applies the shared network to each `(batch, dim)`, and adds the outputs."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         return ops.sum(self._attention_logits(both), axis=1)

@@ -16,10 +16,10 @@ class FirstPooling1D(GlobalPoolingBase):
     BERT and similar models pool this way: their first token, `[CLS]` or `<s>`, represents the text.
     Padding may be at the end, in front, or between kept steps.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Args:
         keepdims: Whether to keep the time axis with size 1.

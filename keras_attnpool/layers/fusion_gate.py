@@ -23,19 +23,20 @@ class FusionGate(FusionBase):
     The paper has one bias. The released code has these three biases, but only their sum matters.
     The layer has all three biases, so that it can load published weights.
 
-    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
-    the layer uses the mask of the first argument, or else the mask of the second argument. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: `mask` has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. If the call has no `mask=`, the layer uses the mask of the first argument.
+    If the first argument has no mask, the layer uses the mask of the second argument. The output
+    and the weights are exactly 0 at padded steps, whatever values these steps hold. The output has
+    the same mask.
 
     Args:
         dropout: Share of the gate's input features that is dropped in training, in [0, 1). The
-            vectors that are mixed keep all features.
+            vectors that are mixed keep all their features.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -73,8 +74,8 @@ class FusionGate(FusionBase):
 
     Weights, by name:
 
-    - `inputs_kernel` and `attention_kernel` `(dim, dim)` are the transposes of W_1 and W_2. -
-    `inputs_bias`, `attention_bias` and `output_bias` `(dim,)` are b_1, b_2 and b_o.
+    - `inputs_kernel` and `attention_kernel` `(dim, dim)` are the transposes of W_1 and W_2.
+    - `inputs_bias`, `attention_bias` and `output_bias` `(dim,)` are b_1, b_2 and b_o.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

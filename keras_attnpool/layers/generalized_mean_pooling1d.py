@@ -23,23 +23,23 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
 
-    With `p = 1` this is the mean. With a larger `p` the output is nearer to the maximum. A value
-    below `epsilon` counts as `epsilon` and gets no gradient. So the inputs should be mostly
-    positive, such as the outputs of a ReLU. The layer computes the powers by logarithms, relative
-    to the largest value, in float32 at least. So no power overflows or vanishes, even in half
-    precision. If the learned power becomes negative, the output approaches the minimum. A power
-    between -0.001 and 0.001 counts as 0.001. The output is then nearly the geometric mean.
+    With `p = 1` the output is the mean. With a larger `p` the output is nearer to the maximum. A
+    value below `epsilon` counts as `epsilon` and gets no gradient. So the inputs should be mostly
+    positive, such as the outputs of a ReLU. The layer computes the powers by logarithms and
+    relative to the largest value. So no power overflows or vanishes, even in half precision. If the
+    learned power becomes negative, the output approaches the minimum. A power between -0.001 and
+    0.001 counts as 0.001. The output is then nearly the geometric mean.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Args:
         p: The initial power, a number > 0.
-        per_feature: Whether each feature has a separate power. Otherwise all features share one
+        per_feature: Whether each feature has a separate power. With `False` all features share one
             power.
-        epsilon: A number > 0. Smaller values count as this number.
+        epsilon: A number > 0. Inputs below `epsilon` count as `epsilon`.
         keepdims: Whether to keep the time axis with size 1.
         p_initializer: Initializer of the powers. `None` starts all powers at `p`.
         p_regularizer: Regularizer of the powers.

@@ -25,38 +25,39 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     2. `v_i = sum_t a_it * h_t`, element by element, `(dim,)`; the output is `[v_1; v_2; ...]`
 
     Special cases are mean pooling (W2 = 0), max pooling (scores that grow with the features), and
-    attention with one weight per step (equal columns of scores). `per_feature=False` is the last
-    case: W2_i has one row, and `A_i` is `(time,)`. This case equals
-    `StructuredSelfAttentionPooling` with `activation="tanh"`, without biases, and with the same W1
-    for all heads.
+    attention with one weight per step (equal columns of scores). `per_feature=False` gives
+    attention with one weight per step: W2_i has one row, and `A_i` is `(time,)`. With
+    `activation="tanh"`, without biases, and with the same W1 for all heads, `per_feature=False`
+    equals `StructuredSelfAttentionPooling`.
 
-    b2 adds the same number to all steps of a column, and the softmax cancels it. The layer has `b2`
-    because the paper has it; its gradient is exactly 0.
+    `b2` adds the same number to all steps of a column, and the softmax cancels this number. So the
+    gradient of `b2` is exactly 0. The layer has `b2` only because the paper has it.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
     `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
     (eq. 9).
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's I. The paper uses 5.
         hidden_dim: Size of the hidden layer of each head, the paper's d_a.
-        per_feature: Whether each feature has separate weights. Otherwise all features share one
+        per_feature: Whether each feature has separate weights. With `False` all features share one
             weight per step.
         activation: Activation of the hidden layers.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
-            `(batch, heads, dim)`.
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        flatten: Whether the output is `(batch, heads * dim)`. With `False` the output is `(batch,
+            heads, dim)`.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of both kernels. Each head gets separate initial values.
@@ -66,7 +67,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
             example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

@@ -33,26 +33,26 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     - Padded: a tensor `(batch, sentences, words)` of ids, or `(batch, sentences, words, dim)` of
       features with their mask. An eager call computes only the sentences that have words. A
       compiled function (TensorFlow, JAX, `torch.compile`) also computes the empty sentences and
-      drops their results. If the encoder adds losses, an empty sentence counts in them as a
+      drops their results. If the encoder adds losses, these losses count an empty sentence as a
       sentence of one word.
     - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`. The
       arrays `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their
       features `(rows, words, dim)`. Short sentences are in narrow arrays, and long sentences are in
       wide arrays. So there is little padding, on every backend. The array `"documents"` `(batch,
       sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows of all
-      arrays are numbered together, from 1.
+      arrays are numbered together. The first row has the number 1.
 
-    Masking: the integer id 0 is padding. If the words have a mask, from previous layers or from
-        `mask=`, it is combined with the padding. A sentence without a kept word gives zeros and
-        zero gradients with every encoder. The mask of the output, `(batch, sentences)`, keeps the
-        sentences with a kept word. If the encoder has several outputs, the first output has this
-        mask. In a dictionary of outputs, the first output is the output whose name comes first in
-        alphabetical order.
+    Masking: the integer id 0 is padding. If ids also have a mask, from previous layers or from
+    `mask=`, a word is kept only if the mask keeps it and its id is not 0. A sentence without a kept
+    word gives zeros and zero gradients with every encoder. The mask of the output, `(batch,
+    sentences)`, keeps the sentences with a kept word. If the encoder has several outputs, the first
+    output has this mask. In a dictionary of outputs, the first output is the output whose name
+    comes first in alphabetical order.
 
     Args:
         encoder: A `keras.layers.Layer` or `keras.Model` that maps a batch of sentences `(rows,
             words[, dim])` to one tensor `(rows, ...)` or a structure of such tensors. Features are
-            passed with `mask=`, so the encoder must then accept this argument.
+            passed with `mask=`, so an encoder of features must accept this argument.
         **kwargs: `name`, `dtype`, `trainable` of `keras.layers.Layer`.
 
     Call arguments:
@@ -290,8 +290,8 @@ def _as_rows(
 ) -> tuple[list[tuple[Tensor, Tensor | None]], Tensor]:
     """Turns padded documents into one batch of sentences, and returns their places.
 
-    The places are `(batch, sentences)`. Sentences without a word are left out if they are known
-    before the computation.
+    The places are `(batch, sentences)`. Sentences without a word are left out if the values of the
+    mask can be read.
     """
     shape = ops.shape(words)
     rows = ops.reshape(words, (-1, *shape[2:]))

@@ -22,10 +22,10 @@ class LastPooling1D(GlobalPoolingBase):
     each direction: the first half of the features at the last kept step, and the second half at the
     first kept step.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Args:
         bidirectional: Whether the first half of the features are forward states, and the second

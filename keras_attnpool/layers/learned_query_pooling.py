@@ -19,31 +19,33 @@ from keras_attnpool.types import ActivationLike, InitializerLike, RegularizerLik
 class LearnedQueryPooling(MultiHeadPoolingBase):
     """Pools a sequence to one vector per learned query, by multi-head attention.
 
-    SigLIP (MAP head), CoCa, V-JEPA and, for sets, PMA pool by learned queries. With inputs `x_t` of
-    one example, query `s_j`, and head `h` of size `d = key_dim`:
+    Examples of learned queries are the MAP head of SigLIP, CoCa, V-JEPA and, for sets, PMA. With
+    inputs `x_t` of one example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
     2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`
     3. `o_jh = sum_t a_jht v_th`
     4. `y_j = W_o [o_j1; ...; o_jH] + b_o`, plus `s_j` with `residual=True`
-    5. with `feedforward_dim`: `y_j + FF(norm(y_j))`. With `normalize_first=False` it is `norm(z_j +
-       FF(z_j))`, where `z_j = norm(y_j)`. `FF` has one hidden layer
+    5. with `feedforward_dim`: `y_j + FF(norm(y_j))`. With `normalize_first=False` the output is
+       `norm(z_j + FF(z_j))`, where `z_j = norm(y_j)`. `FF` has one hidden layer
 
-    The queries do not depend on the sequence, so the same result needs no keys and values:
-    `a_jh = softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and
-    `o_jh = W_v[h] sum_t a_jht x_t + b_v[h]`. The layer uses these formulas for few queries, because
-    they take fewer multiplications. For many queries the layer computes keys and values. Keys have
-    no bias, because a bias would add the same number to all scores of a head, and the softmax would
+    The queries do not depend on the sequence. So the layer can compute the same result without keys
+    and values: `a_jh = softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h]
+    sum_t a_jht x_t + b_v[h]`. The layer uses these formulas for few queries, because the formulas
+    need fewer multiplications. For many queries the layer computes keys and values. Keys have no
+    bias, because a bias would add the same number to all scores of a head, and the softmax would
     cancel this number.
 
-    With `key_projection=False` each head has its own query of size `dim`. Step 2 is then
-    `a_jh = softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is
-    `y_j = [o_j1; ...; o_jH]`. The efficient probe of `M` queries has both options `False`,
-    `num_heads=M` and `use_bias=False`. This probe has `dim^2 + M dim` weights.
+    With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
+    softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
+    [o_j1; ...; o_jH]`. The efficient probe of `M` queries has `key_projection=False`,
+    `output_projection=False`, `num_heads=M` and `use_bias=False`. The efficient probe has `dim^2 +
+    M dim` weights.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
         num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
@@ -52,7 +54,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         key_dim: Size of each head. `None` is `dim // num_heads`, and `num_heads` must then divide
             `dim`.
         key_projection: Whether queries and inputs are projected before the scores are computed.
-            With `False` neither is projected, and each head learns its own query.
+            With `False` queries and inputs are not projected, and each head learns its own query.
         output_projection: Whether the joined heads are projected to `dim` features. With `False`
             the output has `num_heads * key_dim` features.
         residual: Whether each query is added to its result (PMA). `residual=True` needs
@@ -64,25 +66,25 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         activation: Activation of the feedforward network's hidden layer.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, num_queries * dim)`. Otherwise the output is
+        flatten: Whether the output is `(batch, num_queries * dim)`. With `False` the output is
             `(batch, num_queries, dim)`. With `output_projection=False`, `num_heads * key_dim`
             replaces `dim`.
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the queries, the values, the output and the feedforward network have
             biases.
         kernel_initializer: Initializer of the queries and the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the queries and the kernels.
-        attention_regularizer: Regularizer of the attention weights of each example, as `num_queries
-            * num_heads` heads.
+        attention_regularizer: Regularizer of the attention weights of each example. The weights
+            count as `num_queries * num_heads` heads.
         vector_regularizer: Regularizer of the vectors of each example, one per query.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -132,9 +134,9 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
       `feedforward_dim`.
     - `feedforward_kernel` `(feedforward_dim, dim)` and `feedforward_bias` `(dim,)`, with
       `feedforward_dim`.
-    - `gamma` and `beta` `(dim,)` of the layer norm, with `feedforward_dim`.
-    - `output_gamma` and `output_beta` `(dim,)` of the second layer norm, with
-      `normalize_first=False`.
+    - With `feedforward_dim`, the layer norm has the weights `gamma` and `beta` `(dim,)`.
+    - With `normalize_first=False`, the second layer norm has the weights `output_gamma` and
+      `output_beta` `(dim,)`.
 
     Reference:
         - Lee et al., 2019, Set Transformer: pooling by multihead attention, eq. 6-7 and 11

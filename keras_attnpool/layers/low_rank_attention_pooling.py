@@ -25,48 +25,49 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
 
     1. `u_t = tanh(W h_t + b)`, or `u_t = h_t` with `use_hidden=False`
     2. `f_t = (P^T c) * (Q^T u_t)`, `(heads,)`; with `rank=k` both factors have `heads * k` entries,
-       and each head adds its k products
+       and each head adds up its k products
     3. `f_t = l2(activation(f_t))`: each token's scores are divided by their norm over the heads
     4. `A = softmax over time of f`, `(heads, time)`
     5. `S = A H`, `(heads, dim)`; the output joins the heads' vectors
 
     Each head has `(context_dim + dim) * rank` parameters. After the l2 norm every score is in [-1,
-    1]. So no weight of a head is more than `e^2` (7.4) times another, and the result for a long
-    text is almost the mean. `learn_scale=True` multiplies the scores of each head by a learned
-    number. This option is our addition, and it is off by default. With `num_heads=1` the layer
-    leaves out the l2 norm, because every score would become 1 or -1, without a gradient.
+    1]. So the largest weight of a head is at most `e^2` (7.4) times the smallest weight. For a long
+    text, the result is then almost the mean. `learn_scale=True` multiplies the scores of each head
+    by a learned number. This option is our addition, and it is off by default. With `num_heads=1`
+    the layer leaves out the l2 norm, because every score would become 1 or -1, without a gradient.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's m.
         rank: Rank of each head's bilinear form, the paper's k.
-        context: The context if the call has no `context=`. `"mean"` is the masked mean of the
-            inputs of each row. `"learned"` is one learned vector for all rows.
+        context: The context that the layer uses if the call has no `context=`. `"mean"` is the
+            masked mean of the inputs of each row. `"learned"` is one learned vector for all rows.
         use_hidden: Whether the layer has the hidden layer of step 1.
         l2_normalize: Whether step 3 divides by the l2 norm.
         learn_scale: Whether each head's scores are multiplied by a learned number before step 4.
         activation: Activation of the scores in step 3; `None` leaves it out.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
-            `(batch, heads, dim)`.
+        flatten: Whether the output is `(batch, heads * dim)`. With `False` the output is `(batch,
+            heads, dim)`.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer of step 1 has a bias. P and Q have no bias.
         kernel_initializer: Initializer of P, Q and the learned context.
         hidden_initializer: Initializer of W. `None` is the paper's normal distribution with mean 0
             and standard deviation 0.1.
-        bias_initializer: Initializer of b. `None` is the same normal distribution.
+        bias_initializer: Initializer of b. `None` is the same normal distribution as for W.
         scale_initializer: Initializer of the learned scale. With `"ones"`, training starts from the
             paper's scores.
         kernel_regularizer: Regularizer of W, P, Q and the learned context.
-        attention_regularizer: Regularizer of the attention weights of each example (19a:
-            `AttentionOrthogonality(0.2)`).
-        vector_regularizer: Regularizer of the heads' vectors of each example (19b:
-            `CosineDisagreement(0.2)`).
-        seed: Seed of the dropout, and of initializers without a seed.
+        attention_regularizer: Regularizer of the attention weights of each example. The paper's
+            equation 19a is `AttentionOrthogonality(0.2)`.
+        vector_regularizer: Regularizer of the heads' vectors of each example. The paper's equation
+            19b is `CosineDisagreement(0.2)`.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

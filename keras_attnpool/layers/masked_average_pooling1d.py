@@ -17,14 +17,14 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     Unlike in `keras.layers.GlobalAveragePooling1D`, padding never changes the result, and the sum
     is computed in float32 at least.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Args:
-        position_weighted: Whether the n-th kept step has the weight n. These weights suit decoders,
-            because their later states have read more tokens.
+        position_weighted: Whether the n-th kept step has the weight n. Such weights suit the states
+            of a decoder, because later states have read more tokens.
         keepdims: Whether to keep the time axis with size 1.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 

@@ -16,10 +16,10 @@ class MaskedMaxPooling1D(GlobalPoolingBase):
     `keras.layers.GlobalMaxPooling1D` ignores masks. If all kept values are negative, that layer
     returns the 0 of a padded step. In this layer a padded step is never the maximum.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Args:
         keepdims: Whether to keep the time axis with size 1.

@@ -21,25 +21,27 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
     2. `p_t = softmax over time of e_t`, for each feature separately
     3. `output = sum_t p_t * u_t`, element by element
 
-    DiSAN calls this source2token attention, and MPSAN uses it too. The layer equals
-    `GeneralizedPooling` with one head and an ELU. `b_b` adds the same number to all steps, and the
-    softmax cancels it. The layer has `b_b` because the papers have it; its gradient is exactly 0.
+    DiSAN calls this pooling source2token attention. MPSAN also has this pooling. The layer equals
+    `GeneralizedPooling` with one head and `activation="elu"`. `b_b` adds the same number to all
+    steps, and the softmax cancels this number. So the gradient of `b_b` is exactly 0. The layer has
+    `b_b` only because the papers have it.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
         hidden_dim: Size of the hidden layer. `None` is `dim`, as in the papers.
         activation: Activation of the hidden layer.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
@@ -47,7 +49,7 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
         kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the pooled vector of each example.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

@@ -55,7 +55,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
     underscores.
 
     Args:
-        identifier: One of these names, or the name of a class of `keras_attnpool.layers` or
+        identifier: One of the names above, or the name of a class of `keras_attnpool.layers` or
             `keras.layers`. A configuration `{"class_name": name, "config": arguments}` is also
             allowed; its arguments replace the defaults of the name. The result of
             `keras.saving.serialize_keras_object` is allowed too. A layer is returned unchanged.
@@ -90,7 +90,7 @@ def get(identifier: LayerLike) -> keras.layers.Layer:
 
 
 def identifiers(names: Iterable[str]) -> str:
-    """Lists all identifiers of layers, for messages: these short names and the classes."""
+    """Lists the short names and the class names of all layers, for messages."""
     return (
         f"one of {tuple(names)}, the class name of a layer, a config "
         "{'class_name': one of these, 'config': its arguments}, or a keras layer"

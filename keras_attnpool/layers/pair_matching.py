@@ -32,7 +32,8 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
         `(batch, 4 * dim)`.
 
     Returns:
-        The four parts, in this order, in the layer's compute dtype.
+        The four parts `a`, `b`, `|a - b|` and `a * b`, joined in this order, in the layer's compute
+        dtype.
 
     Raises:
         ValueError: If the call does not get two tensors `(batch, dim)` of one shape.

@@ -22,22 +22,23 @@ class PositionFusion(FusionBase):
     1. `a_1, ..., a_{k+1} = softmax over the k + 1 sources of W_P w + b_P`
     2. `output = a_1 * s_1 + ... + a_k * s_k + a_{k+1} * w`
 
-    The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So a step
-    whose attentions are zero still keeps its token.
+    The paper calls the weights Tokens-Position-Weight. The tokens are the last source. So even a
+    step whose attentions are zero keeps its token.
 
-    Masking: `mask` is `(batch, time)`; True keeps a step, and holes are allowed. Without `mask=`
-    the layer uses the mask of the first argument, or else the mask of the second argument. Padded
-    steps are exactly 0 in output and weights, whatever values they hold. The output has the same
-    mask.
+    Masking: `mask` has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. If the call has no `mask=`, the layer uses the mask of the first argument.
+    If the first argument has no mask, the layer uses the mask of the second argument. The output
+    and the weights are exactly 0 at padded steps, whatever values these steps hold. The output has
+    the same mask.
 
     Args:
-        dropout: Share of the tokens' features that is dropped in training before the weights are
-            computed, in [0, 1).
+        dropout: Share of the tokens' features, in [0, 1), that is dropped in training before the
+            weights are computed.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -82,9 +83,9 @@ class PositionFusion(FusionBase):
     - `kernel` `(dim, (k + 1) * dim)` is W_P transposed. The columns of one source are adjacent.
     - `bias` `((k + 1) * dim,)` is b_P.
 
-    Difference: in the paper `b_P` has a column for each position, so that layer could read only one
-    length. In the released code the bias is a vector, as in this layer. That code also has a second
-    bias vector, which has no effect.
+    Difference: in the paper `b_P` has a column for each position, so the paper's layer could read
+    only texts of one length. In the released code the bias is a vector, as in this layer. The
+    released code also has a second bias vector, which has no effect.
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,

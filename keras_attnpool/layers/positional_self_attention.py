@@ -33,21 +33,21 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    A step without an allowed kept step has a zero vector and zero weights. Examples are the first
-    step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`. With
-    a faraway mask, time and memory grow with `m * time`. Otherwise time and memory grow with
-    `time^2`, or with `time^2 * units` if each feature has a score.
+    If a step may attend to no kept step, it has a zero vector and zero weights. Examples are the
+    first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
+    With a faraway mask, computing time and memory grow with `m * time`. Without a faraway mask,
+    both grow with `time^2`, or with `time^2 * units` if each feature has a score.
 
     ELU, the default score activation, is linear for positive values. For positive values, `V h_j`
-    therefore adds the same number to all scores of a step, and the softmax cancels it, as in the
-    paper.
+    therefore adds the same number to all scores of a step, and the softmax cancels this number. The
+    paper's equation has this property too.
 
-    A hole in the mask counts as a position in distances.
+    In distances, a padded step between kept steps counts as a step.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. No step attends to a padded step.
-    Padded steps are exactly 0 in output and weights, whatever values they hold. The output has the
-    same mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. No step
+    attends to a padded step. The output and the weights are exactly 0 at padded steps, whatever
+    values these steps hold. The output has the same mask.
 
     Args:
         units: Size of the output, the paper's d_h.
@@ -59,13 +59,13 @@ class PositionalSelfAttention(SequenceAttentionBase):
         rescale_scores: Whether the activated scores are multiplied by `scale`. With
             `score_activation="tanh"` the scores then lie between -scale and scale, as in DiSAN and
             in MPSAN's published code.
-        dropout: Share of each kernel's input features that is dropped in training, in [0, 1).
-            Dropout does not change the vectors that are summed or mixed.
+        dropout: Share of each kernel's input features that is dropped in training, in [0, 1). The
+            vectors that are summed or mixed keep all features.
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -107,9 +107,9 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Weights, by name:
 
-    - `hidden/kernel` `(dim, units)` is W_h transposed, and `hidden/bias` `(units,)` is b_h. -
-    `source_kernel` and `target_kernel` `(units, 1)` are the transposes of U and V, and `score_bias`
-      `(1,)` is b.
+    - `hidden/kernel` `(dim, units)` is W_h transposed, and `hidden/bias` `(units,)` is b_h.
+    - `source_kernel` and `target_kernel` `(units, 1)` are the transposes of U and V, and
+      `score_bias` `(1,)` is b.
     - With `per_feature=True`, `units` replaces 1 in these shapes.
 
     Reference:

@@ -29,15 +29,16 @@ class SequentialAttention(AttentionBase):
     """Weights the features and the tokens of an encoded sequence, in either order.
 
     The layer applies `FeatureWiseAttention` and `TokenWiseAttention` in the given `order`. The
-    output is one vector if the tokens come last and `pooled=True`. Otherwise the output is the
-    weighted steps.
+    output is one vector if the tokens come last and `pooled=True`. In all other cases the output is
+    the sequence of the weighted steps.
 
-    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. Both
-    parts use the mask. Padded steps have no effect. A row without a kept step gives zeros.
+    Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
+    lie between kept steps. Both parts use the mask. Padded steps have no effect. A row without a
+    kept step gives zeros.
 
     Args:
-        order: `("feature", "token")`, `("token", "feature")`, or only one of these names in a
-            tuple.
+        order: `("feature", "token")`, `("token", "feature")`, or a tuple with only one of these
+            names.
         reduction: Divisor of the sizes of both hidden layers, see `FeatureWiseAttention` and
             `TokenWiseAttention`.
         threshold: Number in [0, 1] that is subtracted from the weight of every feature, the paper's
@@ -51,7 +52,7 @@ class SequentialAttention(AttentionBase):
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

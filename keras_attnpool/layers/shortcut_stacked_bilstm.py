@@ -16,7 +16,7 @@ SHORTCUTS = ("full", "per_direction", "none")
 class ShortcutStackedBiLSTM(BidirectionalBase):
     """Encodes a sequence by a stack of bidirectional LSTMs, with shortcuts.
 
-    The lowest layer reads the inputs `e_t`. With `shortcut="full"`, layer `l` above it computes:
+    The lowest layer reads the inputs `e_t`. With `shortcut="full"`, each higher layer `l` computes:
 
     1. `f_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], f_{t-1}^l)`, forward
     2. `b_t^l = LSTM([e_t; f_t^{l-1}; b_t^{l-1}], b_{t+1}^l)`, backward
@@ -28,13 +28,14 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
 
     The recurrence is `keras.layers.LSTM`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps do not change the states,
-    whatever values they hold, and their output is exactly 0. A row without a kept step gives zeros.
-    The output has the same mask. The backends' fast kernels do not take a mask. To use these
-    kernels, the layer moves the kept steps to the front of each row. On CPUs with JAX and
-    TensorFlow the steps stay where they are, because a mask costs less than moving them. On CPUs
-    with PyTorch, in float32, the layer calls PyTorch's kernel.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    do not change the states, whatever values they hold. The output is exactly 0 at padded steps. A
+    row without a kept step gives zeros. The output has the same mask. The backends' fast kernels do
+    not take a mask. To use these kernels, the layer moves the kept steps to the front of each row.
+    With JAX or TensorFlow on a CPU, the steps stay in their places, because a mask costs less time
+    than moving the steps. With PyTorch on a CPU and in float32, the layer calls PyTorch's own
+    kernel.
 
     Args:
         units: Size of the state of one direction, the paper's d.
@@ -50,7 +51,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         unit_forget_bias: Whether the forget gates' biases start at 1.
         kernel_regularizer: Regularizer of the kernels that multiply the inputs.
         recurrent_regularizer: Regularizer of the kernels that multiply the states.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -66,8 +67,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
         `(batch, time, 2 * units)`, or `(batch, time, units)` with `merge_mode="sum"`.
 
     Returns:
-        The forward states followed by the backward states, or their sum, in the layer's compute
-        dtype.
+        The forward states followed by the backward states, or the sum of both, in the layer's
+        compute dtype.
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
@@ -96,8 +97,8 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     The gates are in the order input, forget, cell, output.
 
     Difference: in the earlier shortcut-stacked LSTMs of Nie and Bansal, a layer reads the words and
-    the states of all layers below. In the paper and here, a layer reads the words and the states of
-    only the layer below.
+    the states of all layers below. In the paper of Chen, Ling and Zhu, and in this layer, each
+    layer reads the words and the states of only the layer below.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3

@@ -19,10 +19,10 @@ class StatisticsPooling1D(GlobalPoolingBase):
     2. `sigma = sqrt(max(sum_t (h_t - mu)^2 / n, epsilon))`
     3. `output = [mu; sigma]`
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps never change the result,
-    whatever values they hold. A row without a kept step gives a zero vector. The output has no
-    mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps
+    never change the result, whatever values they hold. A row without a kept step gives a zero
+    vector. The output has no mask.
 
     Args:
         epsilon: The smallest variance, a number > 0. Smaller variances are set to `epsilon`, and

@@ -23,9 +23,10 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     The paper's penalty `||A A^T - I||_F^2` is
     `attention_regularizer=keras_attnpool.regularizers.AttentionOrthogonality(...)`.
 
-    Masking: A mask has the shape `(batch, time)`; True keeps a step, and holes are allowed. The
-    mask comes from the previous layers, or you pass `mask=`. Padded steps have weight exactly 0,
-    whatever values they hold. A row without a kept step gives zeros. The output has no mask.
+    Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
+    between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
+    has a weight of exactly 0, whatever values it holds. A row without a kept step gives zeros. The
+    output has no mask.
 
     Args:
         num_heads: Number of attention heads, the paper's r.
@@ -34,24 +35,24 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
         gated: Whether the hidden layer is multiplied by a learned gate.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
-        flatten: Whether the output is `(batch, heads * dim)`. Otherwise the output is
-            `(batch, heads, dim)`.
-        chunk_size: `None`, or the number of time steps that are scored at once. The scores of a
-            chunk are not kept; the backward pass computes them again. Long texts then need less
-            memory and more time, and the result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks require the softmax.
-            Chunks do not work with `dropout` or `attention_regularizer`, which need all weights at
-            once.
+        flatten: Whether the output is `(batch, heads * dim)`. With `False` the output is `(batch,
+            heads, dim)`.
+        chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
+            store the scores of a chunk. The backward pass computes these scores again. With chunks
+            a long text needs less memory and more time. The result is the same up to rounding.
+            `return_attention_scores=True` computes all scores at once. Chunks work only with
+            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
+            which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the hidden layer, its gate and the scores have biases. The paper has no
             biases. A bias of the scores adds the same number to all steps of a head, and the
-            softmax cancels it.
+            softmax cancels this number.
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
         attention_regularizer: Regularizer of the attention weights of each example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -92,7 +93,8 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
     - `hidden/kernel` `(dim, hidden_dim)` is W_s1 transposed.
     - `score_kernel` `(hidden_dim, num_heads)` is W_s2 transposed.
     - `hidden/bias` `(hidden_dim,)` and `score_bias` `(num_heads,)`, with `use_bias=True`.
-    - `gate/kernel` and `gate/bias`, with `gated=True`, have the shapes of the hidden layer.
+    - With `gated=True`, `gate/kernel` and `gate/bias` have the shapes of `hidden/kernel` and
+      `hidden/bias`.
 
     Reference:
         - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, eq. 5-8

@@ -1,4 +1,4 @@
-"""Token-wise attention (SAM): one weight per step, computed from its maximum and mean."""
+"""Token-wise attention (SAM): one weight per step, from the maximum and mean of its features."""
 
 from typing import Any
 
@@ -51,11 +51,11 @@ class TokenWiseAttention(AttentionBase):
     count from the first kept step. `mode="pointwise"` maps the number of each step to its score, so
     texts may have any length.
 
-    Masking: the inputs' mask is `(batch, time)`; True keeps a step, and holes are allowed. The
-        network reads 0 at padded steps, and their weight is exactly 0. A row without a kept step
-        gives zeros. The side of the padding does not change the result. In pointwise mode the
-        length of the padding does not change the result either. A pooled output has no mask.
-        Weighted steps carry the mask of the inputs.
+    Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
+    lie between kept steps. The network reads 0 at padded steps, and their weight is exactly 0. A
+    row without a kept step gives zeros. The side of the padding does not change the result. In
+    pointwise mode the length of the padding does not change the result either. A pooled output has
+    no mask. Weighted steps carry the mask of the inputs.
 
     Args:
         mode: `"dense"` or `"pointwise"`.
@@ -68,7 +68,7 @@ class TokenWiseAttention(AttentionBase):
         kernel_initializer: Initializer of the kernels.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of the dropout, and of initializers without a seed.
+        seed: Seed of the dropout. Initializers that have no seed get this seed too.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -184,7 +184,7 @@ class TokenWiseAttention(AttentionBase):
             )
 
     def _scores(self, *pooled: Tensor) -> Tensor:
-        """Adds the shared network's outputs for each `(batch, time)`, in float32 at least."""
+        """Applies the shared network to each `(batch, time)`, and adds the outputs."""
         both = ops.stack([ops.cast(x, self.compute_dtype) for x in pooled], axis=1)
         if self.mode == "dense":
             return ops.sum(self._attention_logits(both), axis=1)

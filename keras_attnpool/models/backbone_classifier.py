@@ -32,11 +32,11 @@ def BackboneClassifier(
 
     Args:
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
-            dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
-            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
-            if the model has a single integer input. For other inputs the Keras mask of the states
-            is used.
+            dim)`. The backbone replaces the embeddings. For precomputed features
+            (`text.LanguageModel.features`) give an integer, the size `dim` of the features. The
+            mask is the backbone's input `"padding_mask"` or `"attention_mask"`. If the backbone has
+            no such input, but a single input of integers, the zeros in this input are padding. In
+            all other cases the model uses the Keras mask of the backbone's states.
         num_classes: Number of classes.
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from `(batch, time,
             dim)` to a vector, such as any pooling layer of this package.
@@ -45,8 +45,8 @@ def BackboneClassifier(
             layers read zeros at padded steps.
         sequence_length: Number of steps of every text, for layers that need a known length.
         trainable_backbone: Whether the backbone is fine-tuned. The builder sets
-            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
-            frozen backbone runs in inference mode, without dropout.
+            `backbone.trainable`. Parts that are already frozen stay frozen, for example the parts
+            that LoRA has frozen. A frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: Share of the hidden layer that is dropped in training. Without a hidden layer the
             dropout acts on the pooled vector.
@@ -55,14 +55,14 @@ def BackboneClassifier(
 
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Without a
-        backbone its input is int32 ids `(batch, time)`, where 0 is padding. With a backbone the
-        model has the inputs of the backbone. With precomputed features its input is a dictionary of
+        backbone the input is int32 ids `(batch, time)`, where 0 is padding. With a backbone the
+        model has the inputs of the backbone. With precomputed features the input is a dictionary of
         `"features"` `(batch, time, dim)` and `"padding_mask"` `(batch, time)`. The model is not
         compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

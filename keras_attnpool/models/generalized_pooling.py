@@ -54,14 +54,14 @@ def GeneralizedPoolingClassifier(
         num_classes: Number of classes.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
-        per_feature: Whether each feature has separate attention weights. Otherwise all features
+        per_feature: Whether each feature has separate attention weights. With `False` all features
             share one weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, including padding. With a number, the
-            output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
-            the words.
+        num_characters: Number of character ids, including padding. With a number, the output of a
+            `CharacterEmbedding` is joined to each word's embedding. With `None` the model reads
+            only the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -81,13 +81,13 @@ def GeneralizedPoolingClassifier(
 
     Returns:
         A functional `keras.Model` that maps int32 ids `(batch, time)`, where 0 is padding, to
-        float32 scores `(batch, num_classes)`. With `num_characters` it has two inputs, `"tokens"`
-        and `"characters"`. The characters are ids `(batch, time, word length)`. The model is not
-        compiled.
+        float32 scores `(batch, num_classes)`. With `num_characters` the model has two inputs,
+        `"tokens"` and `"characters"`. The characters are ids `(batch, time, word length)`. The
+        model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 
@@ -159,15 +159,15 @@ def GeneralizedPoolingPair(
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
-        per_feature: Whether each feature has separate attention weights. Otherwise all features
+        per_feature: Whether each feature has separate attention weights. With `False` all features
             share one weight per step.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained. The paper does not train the
             embeddings for pairs.
-        num_characters: Number of character ids, including padding. With a number, the
-            output of a `CharacterEmbedding` is joined to each word's embedding. `None` reads only
-            the words.
+        num_characters: Number of character ids, including padding. With a number, the output of a
+            `CharacterEmbedding` is joined to each word's embedding. With `None` the model reads
+            only the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
@@ -194,7 +194,7 @@ def GeneralizedPoolingPair(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

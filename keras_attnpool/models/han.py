@@ -35,7 +35,7 @@ def HAN(
         gru_units: Units of the GRUs per direction.
         hidden_dim: Hidden units of the attentions. HCAN's paper has 200, and HAN's paper has 100.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            `packed` changes neither the weights nor their names.
+            Every value of `packed` gives the same weights with the same names.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -53,7 +53,7 @@ def HAN(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

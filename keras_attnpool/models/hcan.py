@@ -68,7 +68,7 @@ def HCAN(
         max_sentences: Number of learned positions of sentences. A text with more sentences raises
             an error.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            `packed` changes neither the weights nor their names.
+            Every value of `packed` gives the same weights with the same names.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -89,7 +89,7 @@ def HCAN(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

@@ -77,7 +77,7 @@ def LAMA(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 
@@ -177,7 +177,7 @@ def LAMAEncoder(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

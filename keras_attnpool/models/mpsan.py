@@ -75,7 +75,7 @@ def MPSAN(
         num_classes: Number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has separate attention weights. Otherwise all features
+        per_feature: Whether each feature has separate attention weights. With `False` all features
             share one weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         scale: Divisor of the scores, the paper's c.
@@ -100,7 +100,7 @@ def MPSAN(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 
@@ -155,7 +155,7 @@ def MPSANPair(
         num_classes: Number of points of the scale, or number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
-        per_feature: Whether each feature has separate attention weights. Otherwise all features
+        per_feature: Whether each feature has separate attention weights. With `False` all features
             share one weight per step.
         pooling: `"multi_dim"` (`MultiDimAttentionPooling`) or `"mean"`.
         embedding_dim: Size of the embeddings and of the attentions when no matrix is given.
@@ -176,7 +176,7 @@ def MPSANPair(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

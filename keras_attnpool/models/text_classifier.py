@@ -84,17 +84,17 @@ def TextClassifier(
             compute one vector per sentence. A second encoder and pooling, with separate weights,
             compute one vector from the sentences' vectors.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
-            `packed` changes neither the weights nor their names.
+            Every value of `packed` gives the same weights with the same names.
         backbone: A KerasHub backbone, or any functional `keras.Model` that returns `(batch, time,
-            dim)`, in place of the embeddings. For precomputed features
-            (`text.LanguageModel.features`) `backbone` is their `dim`, an integer. The mask is the
-            input `"padding_mask"` or `"attention_mask"`. Without such an input, zeros are padding
-            if the model has a single integer input. For other inputs the Keras mask of the states
-            is used.
+            dim)`. The backbone replaces the embeddings. For precomputed features
+            (`text.LanguageModel.features`) give an integer, the size `dim` of the features. The
+            mask is the backbone's input `"padding_mask"` or `"attention_mask"`. If the backbone has
+            no such input, but a single input of integers, the zeros in this input are padding. In
+            all other cases the model uses the Keras mask of the backbone's states.
         sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
         trainable_backbone: Whether the backbone is fine-tuned. The builder sets
-            `backbone.trainable`. Parts that are already frozen, such as by LoRA, stay frozen. A
-            frozen backbone runs in inference mode, without dropout.
+            `backbone.trainable`. Parts that are already frozen stay frozen, for example the parts
+            that LoRA has frozen. A frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         hidden_activation: Activation of the hidden layer.
         dropout: Share of the hidden layer that is dropped in training. Without a hidden layer the
@@ -112,7 +112,7 @@ def TextClassifier(
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message
-            names the builder, the argument and its possible values.
+            names the builder, the argument and the possible values.
 
     Example:
 

@@ -69,7 +69,8 @@ class LanguageModel:
         sequence_length: Number of positions of an encoded text.
         dim: Size of a token's features.
 
-    Raises: ValueError: If `backbone` or `preprocessor` is of another kind.
+    Raises:
+        ValueError: If `backbone` or `preprocessor` is of another kind.
         ValueError: If the arguments do not fit together.
         ImportError: If KerasHub is missing.
 

@@ -139,7 +139,8 @@ class WordTokenizer(Vocabulary):
         Args:
             text: A string.
 
-        Returns: The tokens, one for each id of the text.
+        Returns:
+            The tokens, one for each id of the text.
 
         Raises:
             ValueError: If `text` is not a valid Unicode string.
