@@ -14,7 +14,7 @@ _OF_WORKBENCH = ("corpora", "datasets", "load_run", "text")
 
 
 def __getattr__(name: str) -> Any:
-    """Imports one of the other rooms, when it is first used."""
+    """Imports a subpackage when it is first used."""
     if name == "ArgumentError":
         return importlib.import_module(f"{__name__}._checks").ArgumentError
     if name in __all__:

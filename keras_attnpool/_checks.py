@@ -1,8 +1,8 @@
 """Validates arguments, and makes the error message for an invalid value.
 
 `LAMA(20, 3, gru_units=-1)` ends in: "`gru_units` of LAMA must be None or an integer >= 1 (and <
-2**31). Received: gru_units=-1". The name of an argument determines its allowed values. A name means
-the same everywhere. The annotation tells whether `None` is allowed.
+2**31). Received: gru_units=-1". The name of an argument determines its allowed values. A name has
+the same meaning in all functions. The annotation tells whether `None` is allowed.
 """
 
 import functools
@@ -37,8 +37,8 @@ class ArgumentError(ValueError):
         name: The argument.
         must: The part of the message after "must", such as "be an integer >= 1".
         received: The received value, in words, or a dictionary of the invalid arguments.
-        owner: The function, class or layer of the argument, or `""` if the code does not know its
-            name. A caller that knows the name raises `error.renamed(owner=...)`.
+        owner: The function, class or layer of the argument, or `""` if the name is not known. A
+            caller that knows the name raises `error.renamed(owner=...)`.
 
     Attributes:
         owner, name, must, received: The four arguments. `owner` is a string.
@@ -121,7 +121,8 @@ def _is_number(value: Any) -> bool:
 def is_length(value: Any) -> bool:
     """Whether a value may be a number of steps: an integer >= 0, or an unknown integer.
 
-    An unknown integer is a tensor or a symbol of PyTorch. Floats have no `__index__`.
+    An unknown integer is a tensor or a symbol of PyTorch. Such a value has `__index__`, and a float
+    has none.
     """
     if isinstance(value, numbers.Integral):
         return _is_integer(value) and int(value) >= 0
@@ -341,14 +342,15 @@ def column(owner: str, name: str, values: Any, axes: int = 1, of: str = "strings
     """Returns the entries of a sequence, such as one column of a table, as a list.
 
     Other values raise an error. `list` would turn a table into the names of its columns, a mapping
-    into its keys, and a string into its letters. The order of a set differs between processes.
+    into its keys, and a string into its letters. A set raises an error, because its order differs
+    between processes.
 
     Args:
         owner: The function or class that has the argument.
         name: The argument.
         values: The received values.
         axes: Largest number of axes of an array.
-        of: What the entries are, such as "strings".
+        of: Kind of the entries, such as "strings".
 
     Raises:
         ValueError: If `values` is not such a sequence, or if `of` is "strings" and an entry is not

@@ -1,4 +1,4 @@
-"""Serves batches of unequal rows: ids, bags of instances, frames, patches, features."""
+"""Serves batches of rows of unequal length: ids, bags of instances, frames, patches, features."""
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
@@ -78,8 +78,8 @@ def length_buckets(
 ) -> tuple[int, ...]:
     """Chooses the lengths that batches are padded to, with the least padding.
 
-    Every row is padded to the smallest boundary that is at least its length. With the same number
-    of boundaries and the same rounding, no other boundaries give less padding.
+    Every row is padded to the smallest boundary that is not below the length of the row. With the
+    same number of boundaries and the same rounding, no other boundaries give less padding.
 
     Args:
         lengths: Integers of shape `(N,)`, the number of steps of every row.
@@ -145,7 +145,8 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
         seed: Seed of the shuffling.
         sample_weight: Array of shape `(N,)`, or `None`. Weights need `labels`. Class weights are an
             argument of `fit`.
-        used: Number of steps of all rows without padding. `padding_share` needs this number.
+        used: Number of steps of all rows together, without padding. `padding_share` needs this
+            number.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
     Raises:
@@ -268,12 +269,12 @@ class Batches(keras.utils.PyDataset):  # type: ignore[misc]
 
 
 class SequenceBatches(Batches):
-    """Feeds `fit`, `evaluate` and `predict` batches of rows of unequal length.
+    """Feeds batches of rows of unequal length to `fit`, `evaluate` and `predict`.
 
     A row is a sequence of ids `(n,)`, of vectors `(n, dim)`, or of arrays `(n, ...)`. Examples are
     the words of a text, the instances of a bag and the frames of a recording. A batch is padded to
-    the smallest boundary that is at least the length of its rows. No row is cut. Only a batch is
-    padded, never all rows together. Batches have few shapes, so a model is compiled only a few
+    the smallest boundary that is not below the length of its longest row. No row is cut. Rows are
+    padded only within their batch. Batches have few shapes, so a model is compiled only a few
     times.
 
     Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
@@ -295,7 +296,7 @@ class SequenceBatches(Batches):
         batch_size: Number of rows in a batch.
         boundaries: Increasing lengths to pad to. The last boundary is at least the length of the
             longest row. `None` takes the boundaries of `length_buckets`.
-        mask: How the model gets the mask `(batch, time)`, in which True is a step of the row.
+        mask: How the model gets the mask `(batch, time)`, in which True marks a step of the row.
             `None` gives no mask, for models that mask id 0 themselves. `True` gives the pair
             `(padded, mask)`. If `rows` is a dictionary, `mask` may be a name or a dictionary. A
             name adds the mask of the longest input under this name. A dictionary `{input: name}`
@@ -444,8 +445,8 @@ class SequenceBatches(Batches):
     def _cheapest(self, lengths: Int64s) -> list[Int64s]:
         """Divides rows into batches of few sizes at the smallest cost.
 
-        The cost of a batch is its number of steps, including padding, plus an eighth of a mean
-        batch's steps.
+        The cost of a batch is its number of steps, including padding, plus an eighth of the steps
+        of an average batch.
         """
         count, size = len(lengths), min(self.batch_size, len(lengths))
         sizes = {1, max(1, size // 4), size, count % size or size}
@@ -505,12 +506,12 @@ def in_buckets(
     batch_size: int,
     random: np.random.Generator | None = None,
 ) -> list[Int64s]:
-    """Divides rows into batches, each of one bucket.
+    """Divides rows into batches; all rows of a batch are in one bucket.
 
     Args:
         bucket_of: Integers `(N,)`, the bucket of every row.
-        shapes: For every bucket, the batch sizes that differ between buckets. The first two batches
-            differ in as many of these sizes as possible.
+        shapes: For every bucket, the sizes of its batches that differ between buckets, such as the
+            length. The first two batches differ in as many of these sizes as possible.
         batch_size: Number of rows in a batch.
         random: Shuffles the rows of each bucket and the batches. `None` keeps their order.
 

@@ -62,7 +62,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
         """Computes the penalty of each example of a batch.
 
         Args:
-            heads: Float tensor `(batch, heads, features)`, at least float32.
+            heads: Float tensor `(batch, heads, features)`, in float32 or float64.
 
         Returns:
             Tensor `(batch,)`.
@@ -78,7 +78,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
                 `None` counts all examples.
 
         Returns:
-            A scalar, at least float32. The scalar is 0 if no example counts.
+            A scalar, in float32 or float64. The scalar is 0 if no example counts.
         """
         heads = _flatten_features(heads, self)
         return _empty_batch_safe(_mean_over_kept(self.penalties(heads), kept), heads)
@@ -90,7 +90,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
             x: Float tensor `(heads, ...)`.
 
         Returns:
-            A scalar, at least float32.
+            A scalar, in float32 or float64.
         """
         x = at_least_float32(x)
         _check_axes(x, 1, self)
@@ -106,8 +106,8 @@ class AttentionOrthogonality(HeadRegularizer):
     """Favours heads that attend to few and different tokens: `factor * ||A A^T - I||_F^2`.
 
     The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if its head attends
-    to a single token. An entry off the diagonal is 0 only if its two heads share no token. The norm
-    is squared, as printed in both papers. For weights `(heads, time, features)`, as in
+    to a single token. An entry off the diagonal is 0 only if no token gets weight from both heads.
+    The norm is squared, as printed in both papers. For weights `(heads, time, features)`, as in
     `GeneralizedPooling`, the penalty is the mean over the features.
 
     Args:
@@ -201,8 +201,8 @@ class HeadDistance(HeadRegularizer):
 
     Only pairs with a distance below the threshold have a penalty. Initial kernels have a much
     larger distance: about 800 for Glorot kernels of 600 x 300. So with the paper's threshold of 1,
-    the printed eq. 7 and its gradient are exactly zero from the start. Identical heads also have a
-    zero gradient.
+    the penalty of eq. 7 and its gradient are exactly zero from the start. Identical heads also have
+    a zero gradient.
 
     Our extension `normalize=True` divides `d_ij` by the mean of `||x_i||_F^2` and `||x_j||_F^2`.
     The threshold is then a relative distance, which does not depend on the size of the heads. This
@@ -250,7 +250,7 @@ class HeadDistance(HeadRegularizer):
         return self._hinge(self._distances(heads))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Computes the mean penalty of the examples that count, or the penalty of their mean."""
+        """Computes the mean penalty of counted examples, or the penalty of the mean distance."""
         if not self.batch_mean:
             return super().batch_penalty(heads, kept)
         heads = _flatten_features(heads, self)
@@ -284,7 +284,7 @@ class HeadDistance(HeadRegularizer):
 
 
 def _pair_sums(x: Tensor) -> Tensor:
-    """`x_i + x_j` of `(batch, heads)`, `(batch, heads, heads)`."""
+    """Computes all sums `x_i + x_j`: `(batch, heads)` becomes `(batch, heads, heads)`."""
     return ops.expand_dims(x, 2) + ops.expand_dims(x, 1)
 
 
@@ -297,7 +297,7 @@ def _check_axes(x: Tensor, leading: int, regularizer: HeadRegularizer) -> None:
 
 
 def _flatten_features(x: Tensor, regularizer: HeadRegularizer) -> Tensor:
-    """Flattens all axes after the heads' axis, in float32 at least."""
+    """Flattens all axes after the heads' axis, in float32 or float64."""
     _check_axes(x, 2, regularizer)
     x = at_least_float32(x)
     shape = ops.shape(x)

@@ -1,6 +1,6 @@
 """Checks whether a layer keeps the promises of this package's pooling layers.
 
-A test of your layer is one line. It needs only Keras and NumPy, and runs on any backend that
+A test of your layer is one line. The test needs only Keras and NumPy, and runs on any backend that
 trains.
 """
 

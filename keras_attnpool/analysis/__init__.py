@@ -1,7 +1,7 @@
 """Tools that read attention weights from any model, draw them, measure them and test them.
 
-They work on any layer whose call takes `return_attention_scores`. They take and return NumPy
-arrays. Plots need the extra `plots`.
+The tools work on any layer whose call takes `return_attention_scores`. The tools take and return
+NumPy arrays. Plots need the extra `plots`.
 """
 
 from keras_attnpool.analysis.bounds import NormalizedAOPC as NormalizedAOPC

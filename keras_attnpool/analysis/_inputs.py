@@ -27,7 +27,7 @@ class Inputs:
         owner: The public function, for messages.
         batch_size: Number of rows in one step.
         mask: `None`, or boolean or 0/1 array `(rows, time)`.
-        of_steps: Whether the caller uses single steps. If so, the mask is read, and there is a
+        of_steps: Whether the caller uses single steps. With `True` the mask is read, and there is a
             warning if padding counts as steps.
 
     Attributes:
@@ -280,7 +280,7 @@ def _read(given: Any, ranks: list[int], owner: str) -> tuple[Any, Array | None]:
 
 
 def _by_input(given: Sequence[Any], ranks: list[int]) -> dict[Any, Any] | None:
-    """The rows of each input. Given are rows (dicts or lists of arrays), or lists of rows."""
+    """The rows of each input, from rows (dicts or lists of arrays) or from one list per input."""
     if given and all(isinstance(row, Mapping) for row in given):
         return {name: [row[name] for row in given] for name in given[0]}
 

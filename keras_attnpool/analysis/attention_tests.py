@@ -80,7 +80,7 @@ class AttentionTests:
         """Computes one row per test.
 
         `others` are models that were trained with other seeds. A test that shuffles variables has
-        no row if there are none, for instance in a model without an encoder.
+        no row if there are no such variables, for instance in a model without an encoder.
         """
         table = ScoreTable({})
         self._add(table, "as it is", self.weights, self.predictions)

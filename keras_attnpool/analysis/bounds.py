@@ -23,8 +23,9 @@ class NormalizedAOPC(NamedTuple):
             smallest. The value is 0 at the lower bound and 1 at the upper bound. Large is good.
         sufficiency: The normalised AOPC if tokens are removed from the smallest weight to the
             largest. Small is good.
-        lower: The lowest AOPC of all tried orders of removal, including the two orders by weight.
-        upper: The highest AOPC of these orders.
+        lower: The lowest AOPC of all orders of removal that were tried, including the two orders by
+            weight.
+        upper: The highest AOPC of all orders of removal that were tried.
 
     Example:
 
@@ -58,12 +59,12 @@ def normalized_aopc(
     """Computes AOPC relative to the lowest and the highest AOPC that each text allows.
 
     Tokens are removed one after the other until none is left. AOPC is the mean drop of the class's
-    probability over these steps. The range of AOPC depends on the model and the text. So plain AOPC
-    cannot compare attributions of different models. A beam search looks for the orders with the
-    lowest and the highest AOPC. These two values are the bounds. If two orders have removed the
-    same tokens, the search keeps the better order. The search may miss the best order. If the AOPC
-    of an order by weight lies outside the bounds of the search, this AOPC becomes the bound. So
-    every value lies in [0, 1].
+    probability over all steps of the removal. The range of AOPC depends on the model and the text.
+    So plain AOPC cannot compare attributions of different models. A beam search looks for the
+    orders with the lowest and the highest AOPC. These two values are the bounds. If two orders have
+    removed the same tokens, the search keeps the better order. The search may miss the best order.
+    An order by weight may have an AOPC outside the bounds that the search found. This AOPC then
+    becomes the bound. So every value lies in [0, 1].
 
     Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For 20 tokens and 5
     beams, this is about 2,000 predictions. Each of the two orders by weight takes n more

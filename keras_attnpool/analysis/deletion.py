@@ -23,7 +23,8 @@ class DeletionCurve(NamedTuple):
             largest weight. The class is the predicted class of the full text.
         random: float64 array `(steps,)`, the mean probability of the class without random tokens.
         attended_area: Mean height of the curve `attended`: its area divided by the range of the
-            fractions. A low value means that the prediction depends on these tokens.
+            fractions. A low value means that the prediction depends on the tokens of largest
+            weight.
         random_area: Mean height of the curve `random`.
         num_texts: Number of texts with at least one token.
 

@@ -151,9 +151,9 @@ def leave_one_out(
     value speaks for the class. The method needs predictions and no gradients. Papers often compare
     attention with the result of this method.
 
-    An input is a mask if it holds booleans, if its name contains "mask", or if each of its rows has
-    all ones on one side and another input has floats for the same steps. `batch_independence` uses
-    the same rule.
+    An input is a mask if it holds booleans, or if its name contains "mask". An input is also a mask
+    if each of its rows has all ones on one side, and another input has floats for the same steps.
+    `batch_independence` has the same rule for masks.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.

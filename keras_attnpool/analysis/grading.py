@@ -68,8 +68,8 @@ def grade_attributions(
     All columns can compare attributions of one model. Only the normalised columns can compare
     models. A polarity violation is a text whose token of largest absolute weight has the wrong
     sign. For example, the weight is positive, but the probability rises without the token, by more
-    than 1e-6. Attention weights are never negative. Attention has no negative weights. So its
-    violations are texts whose probability rises without the token of largest weight.
+    than 1e-6. Attention weights are never negative. So a violation of attention is a text whose
+    probability rises without the token of largest weight.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -220,10 +220,10 @@ def _by_rationale(
 def polarity_violations(
     scores: Float64s, effects: Float64s, tokens: Bools, places: Array
 ) -> Float64s:
-    """Returns 1 if the token of largest absolute weight has an effect of the other sign, else 0.
+    """Returns 1 if the token of largest absolute weight has an effect of the opposite sign, else 0.
 
-    A weight of zero counts as positive. If several tokens share the largest
-    weight, the first one counts. An effect within `ROUNDING` of 0 has no sign.
+    A weight of zero counts as positive. If several tokens share the largest weight, the first one
+    counts. An effect that is at most `ROUNDING` from 0 has no sign.
     """
     sizes = np.where(tokens, np.abs(scores), -1)
     top = np.lexsort((places, -sizes), axis=1)[:, :1]

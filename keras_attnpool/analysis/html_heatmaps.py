@@ -44,18 +44,18 @@ def heatmap_html(
     """Draws words or other steps, coloured by weight, as a piece of HTML.
 
     The HTML loads no script, no file and no font. The colours suit light and dark pages. Long texts
-    wrap. The pointer on a word shows the word's weight. Names are always shown as text, never as
-    HTML. Control and direction-changing characters appear as code points. Right-to-left scripts
-    keep their direction. The mean of several heads comes first, unless there are `row_names`.
-    Negative weights, such as saliency, have a second colour.
+    wrap. If the mouse points to a word, the page shows the word's weight. Names are always shown as
+    text, never as HTML. Control and direction-changing characters appear as code points.
+    Right-to-left scripts keep their direction. The mean of several heads comes first, unless there
+    are `row_names`. Negative weights have a second colour. Saliency, for example, may be negative.
 
     Args:
         names: The name of each of the `time` steps: words, file names, seconds.
         weights: Float array `(time,)`, or `(rows, time)` with one row per head.
         title: A heading.
         label: A second line below the title, for instance the prediction.
-        sentence_lengths: Number of words of each sentence, in order. If given, each sentence has
-            its own line, which shows its share of the row's weight.
+        sentence_lengths: Number of words of each sentence, in order. If `sentence_lengths` is
+            given, each sentence has its own line, with the sentence's share of the row's weight.
         row_names: Name of each row, if the rows are not heads. Defaults to "head 1", "head 2" ...
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
             weight. Set the same `vmax` for several texts to compare them.
@@ -139,7 +139,7 @@ def page(title: str, content: str, lang: str) -> str:
 
     Args:
         title: Title and heading, plain text.
-        content: HTML, which may include heat maps. Their style is written once.
+        content: HTML, which may include heat maps. The style of the heat maps is written once.
         lang: The page's language.
     """
     return string.Template(_resource("page.html")).substitute(

@@ -103,7 +103,8 @@ def batch_independence(
     so. Padding follows the rows, or precedes them if `rows` are padded in front. An input is a mask
     if it holds booleans or has "mask" in its name. An input is also a mask if each of its rows has
     all ones on one side, and another input has floats for the same steps. A strided mask may have
-    fewer steps than the other inputs; its length in `rows` says how many.
+    fewer steps than the other inputs. The length of the mask in `rows` tells how many steps the
+    mask has.
 
     Args:
         model: Any Keras model.
@@ -435,7 +436,7 @@ class _Rows:
 
 
 def _padded(x: Array, ends: list[tuple[int, int]], value: float) -> Array:
-    """The array with padding at both ends of each axis; a number has none."""
+    """The array with padding at both ends of each axis; a number gets no padding."""
     return np.pad(x, ends, constant_values=value) if x.ndim else x
 
 

@@ -1,6 +1,7 @@
 """Draws the weights of series, patches and bags, as self-contained HTML or in matplotlib.
 
-The colours are those of the heat maps of words. The largest weight, or `vmax`, has the full colour.
+The colours are the same as in the heat maps of words. The largest weight, or `vmax`, has the full
+colour.
 """
 
 import base64

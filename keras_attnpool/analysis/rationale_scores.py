@@ -15,7 +15,7 @@ class RationaleScore(NamedTuple):
 
     Attributes:
         mean: Mean over the scored texts.
-        uniform: The mean score that uniform weights would have. Compare `mean` with it.
+        uniform: The mean score that uniform weights would have. Compare `mean` with `uniform`.
         per_text: float64 array `(batch,)`; NaN for the texts that were left out.
         num_scored: Number of scored texts.
         num_left_out: Number of texts that were left out, because they have no rationale tokens or
@@ -41,7 +41,7 @@ class RationaleScore(NamedTuple):
 def rationale_mass(weights: Any, rationales: Sequence[Any], mask: Any = None) -> RationaleScore:
     """Computes the share of the weight that lies on the rationale tokens.
 
-    In this score, weights must not be negative. `uniform` ignores tokens that do not count.
+    For this score, weights must not be negative. `uniform` ignores tokens that do not count.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
@@ -152,8 +152,8 @@ def rationale_token_f1(
     """Computes F1 of the tokens of largest weight against the rationale tokens, as ERASER does.
 
     The explanation of a text with n tokens is its `ceil(share * n)` tokens of largest weight. If
-    tokens of equal weight compete for the last places, the F1 is the expected F1 of a random
-    choice.
+    tokens of equal weight compete for the last places, the F1 is the expected F1 of a random choice
+    among these tokens.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array

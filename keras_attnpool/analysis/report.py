@@ -73,22 +73,22 @@ def attention_report(
 
     | row | change | meaning |
     |---|---|---|
-    | `uniform weights` | the layer uses equal weights | same classes: it needs no weights |
-    | `shuffled weights` | other tokens get the layer's weights | same classes: no weight counts |
+    | `uniform weights` | the layer uses equal weights | same classes: weights are not needed |
+    | `shuffled weights` | the weights move to other tokens | same classes: weights do not matter |
     | `weights of other 1` ... | the layer uses the weights of `others[0]` | see below |
-    | `other 1` ... | the whole model is `others[0]` | low tau: the seed chose the weights |
+    | `other 1` ... | the whole model is `others[0]` | low tau: weights depend on the seed |
     | `random pooling` | the layer's variables are shuffled | high tau: weights are not learned |
-    | `random encoder` | the variables of all earlier layers are shuffled | as above |
-    | `random both` | both are shuffled | as above |
+    | `random encoder` | the variables of all earlier layers are shuffled | high tau: as above |
+    | `random both` | both groups of variables are shuffled | high tau: as above |
 
-    If other weights give the same classes, these weights explain the same prediction in another
+    If other weights give the same classes, the other weights explain the same prediction in another
     way. The columns compare each test with the unchanged attention. `tau` is Kendall's tau.
     `overlap` adds up the smaller of each token's two weights. `same class` is the share of texts
     whose predicted class stays the same. `change` is half the sum of the probabilities' absolute
     changes. If `labels` are given, there are two more columns, `accuracy` and `guided accuracy`.
-    `guided accuracy` is the held-out accuracy of a small model that averages word vectors by these
-    frozen weights. If this accuracy is higher than with uniform weights, another model can use the
-    weights.
+    `guided accuracy` is the held-out accuracy of a small model that averages word vectors by the
+    frozen weights of the row. If this accuracy is higher than with uniform weights, another model
+    can use the weights.
 
     Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
     layers, rows with replaced weights have no predictions. A test that shuffles variables has no

@@ -28,8 +28,9 @@ def gradient_saliency(
     """Computes gradient x input of a class's log-probability for every token.
 
     The value of token t with embedding `e_t` for class c is `sum over dim of e_t * d log p_c / d
-    e_t`. To first order, the log-probability falls by this value if the embedding becomes zero. A
-    token with a positive value speaks for the class. The absolute values rank tokens by influence.
+    e_t`. The log-probability falls by about this value if the embedding of the token becomes zero
+    (to first order). A token with a positive value speaks for the class. The absolute values rank
+    tokens by influence.
 
     The model runs in inference mode. Its weights, trainable flags and compiled state are not
     changed. An outer model multiplies the embeddings by a gate of ones. Only the gate is trainable.
@@ -220,7 +221,7 @@ def gate_gradients(
 
 
 class _Gate(keras.layers.Layer):  # type: ignore[misc]
-    """Moves a baseline towards each vector by factor + shift. The zero shift is trained."""
+    """Moves a baseline towards each vector by factor + shift. The shift is zero, and is trained."""
 
     def __init__(self, shape: tuple[int, ...], baseline: Float32s) -> None:
         super().__init__(dtype="float32", autocast=False, name="saliency_gate")

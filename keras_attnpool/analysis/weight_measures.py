@@ -104,7 +104,8 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
 
     Returns:
         float64 array `(texts,)` in [-1, 1]. Texts with fewer than two tokens, or with all tokens
-        tied in one attribution, have NaN. The time for a text grows with the square of its length.
+        tied in one attribution, have NaN. The computing time for a text grows with the square of
+        its length.
 
     Raises:
         ValueError: If shapes do not fit together, or if a number is not finite.

@@ -98,7 +98,7 @@ def weight_distribution(
         words: The words whose weights are collected.
         labels: Integer array `(batch,)`, the class of each text.
         label_names: The name of each class.
-        relative: Whether each weight is multiplied by the number of tokens of its text. If so,
+        relative: Whether each weight is multiplied by the number of tokens of its text. With `True`
             uniform attention has the value 1, and texts of different lengths can be compared.
 
     Returns:

@@ -39,7 +39,7 @@ def heads_first(logits: Tensor) -> Tensor:
 
 
 def dense_beside(dense: keras.layers.Dense, x: Tensor, context: Tensor | None) -> Tensor:
-    """Applies a dense layer to `[x_t; context]`, in float32 at least."""
+    """Applies a dense layer to `[x_t; context]`, in float32 or float64."""
     if context is None:
         return at_least_float32(dense(x))
     if dense.quantization_mode is not None:
@@ -135,7 +135,7 @@ class AttentionBase(MaskedInputs):
             self.gate = self._hidden_dense(hidden, ops.sigmoid, input_shape, name="gate")
 
     def _hidden_states(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """Returns the hidden states `(..., hidden)`, gated or not, in float32 at least.
+        """Returns the hidden states `(..., hidden)`, gated or not, in float32 or float64.
 
         With a context `(batch, size)` the hidden layer reads each step of `(batch, time, dim)` and
         the context.
@@ -150,7 +150,7 @@ class AttentionBase(MaskedInputs):
         self.score_bias = self._add_bias("score_bias", (size,))
 
     def _attention_logits(self, x: Tensor, context: Tensor | None = None) -> Tensor:
-        """Turns `(..., dim)` into scores `(..., size)`, float32 at least; see `_hidden_states`."""
+        """Turns `(..., dim)` into scores `(..., size)`, see `_hidden_states`."""
         return affine(self._hidden_states(x, context), self.score_kernel, self.score_bias)
 
     def _product(self, x: Tensor, kernel: Any, bias: Any = None) -> Tensor:
@@ -215,7 +215,7 @@ class SequenceAttentionBase(AttentionBase):
         self.score_bias = self._add_bias("score_bias", (size,))
 
     def _values(self, inputs: Tensor, call: Call) -> Tensor:
-        """Computes states `h` `(batch, time, units)`, in float32 at least; not 0 at padding."""
+        """Computes states `h` `(batch, time, units)`, in float32 or float64; not 0 at padding."""
         return at_least_float32(self.hidden(self._apply_dropout(inputs, call.training)))
 
     def compute_output_shape(self, input_shape: Shape) -> Shape:
@@ -322,7 +322,7 @@ class AttentionPoolingBase(AttentionBase, MaskedPooling1D):
         return vectors, None
 
     def _pool(self, inputs: Tensor, logits: Tensor, call: Call) -> tuple[Tensor, Tensor]:
-        """Computes weights over time, dropout, weighted sum and penalties, in float32 at least.
+        """Computes weights over time, dropout, weighted sum and penalties, in float32 or float64.
 
         The inputs are `(batch, time, dim)`, zero at padded steps, or `(batch, heads, time, dim)` if
         each head has separate values. Returns the heads' vectors `(batch, heads, dim)` and the

@@ -147,7 +147,7 @@ class AttentionPooling(AttentionPoolingBase):
         return output, None if weights is None else ops.squeeze(weights, 1)
 
     def _logits(self, inputs: Tensor) -> Tensor:
-        """Returns the scores `(batch, time, 1)`, in float32 at least."""
+        """Returns the scores `(batch, time, 1)`, in float32 or float64."""
         hidden = self.activation(inputs) if self.hidden_dim is None else self._hidden_states(inputs)
         context = at_least_float32(ops.expand_dims(self.context, 1))
         return ops.matmul(at_least_float32(hidden), context)

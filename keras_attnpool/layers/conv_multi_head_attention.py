@@ -225,7 +225,7 @@ class ConvMultiHeadAttention(AttentionBase):
     def _multi_head(
         self, projected: list[Tensor], pairs: Tensor | None, call: Call
     ) -> tuple[Tensor, Tensor]:
-        """Computes step 2: `(batch, time, filters)` in float32 at least, and the weights."""
+        """Computes step 2: `(batch, time, filters)` in float32 or float64, and the weights."""
         size = self.filters // self.num_heads
         query, key, value = (split_heads(x, x.shape[2] // size) for x in projected)
         scale = math.sqrt(size) if self.scale is None else self.scale

@@ -128,7 +128,7 @@ class FusionGate(FusionBase):
     def _mix(
         self, inputs: Tensor, attention: Tensor, training: bool | None
     ) -> tuple[Tensor, Tensor]:
-        """Returns the mixture and the gate, in float32 at least."""
+        """Returns the mixture and the gate, in float32 or float64."""
         logits = self._dropped_product(inputs, training, self.inputs_kernel, self.inputs_bias)
         kernel, bias = self.attention_kernel, self.attention_bias
         logits = logits + self._dropped_product(attention, training, kernel, bias)

@@ -331,7 +331,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         return layer_normalize(normed + fed, self.output_gamma, self.output_beta)
 
     def _split_heads(self, name: str) -> Tensor:
-        """Returns the weight of this name, in float32 at least, with an axis for the heads."""
+        """Returns the weight of this name, in float32 or float64, with an axis for the heads."""
         weight = at_least_float32(getattr(self, name))
         return ops.reshape(weight, (*weight.shape[:-1], self.num_heads, self._size))
 

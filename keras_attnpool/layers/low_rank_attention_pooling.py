@@ -254,7 +254,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
             )
 
     def _scores(self, inputs: Tensor, context: Tensor | None, mask: Tensor | None) -> Tensor:
-        """Computes steps 1 to 3: `(batch, time, heads)`, in float32 at least."""
+        """Computes steps 1 to 3: `(batch, time, heads)`, in float32 or float64."""
         tokens = at_least_float32(self.hidden(inputs) if self.use_hidden else inputs)
         query = ops.matmul(
             self._context(inputs, context, mask), at_least_float32(self.context_kernel)

@@ -15,7 +15,7 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     """Averages the kept steps of a sequence.
 
     Unlike in `keras.layers.GlobalAveragePooling1D`, padding never changes the result, and the sum
-    is computed in float32 at least.
+    is computed in float32 or float64.
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps

@@ -193,7 +193,7 @@ def encode_tokens(
 
 
 def _padding_mask(backbone: keras.Model, inputs: Any, states: Tensor) -> Tensor | None:
-    """Returns the mask of a backbone's tokens, or `None` if no input tells which are padding."""
+    """Returns the mask of a backbone's tokens, or `None` if no input tells where padding is."""
     for name in ("padding_mask", "attention_mask"):
         if isinstance(inputs, dict) and name in inputs:
             return CheckedMask(name, name="mask")(inputs[name])
@@ -299,7 +299,7 @@ def pair_classifier(
     activation: ActivationLike = "relu",
     shortcut: bool = False,
 ) -> keras.Model:
-    """Builds a classifier of text pairs; one encoder, from `inputs` to `vector`, reads both."""
+    """Builds a classifier of two texts; one encoder, from `inputs` to `vector`, reads both."""
     encoder = keras.Model(inputs, vector, name="sentence_encoder")
     pair = [keras.Input((None,), dtype="int32", name=f"tokens_{side}") for side in "ab"]
     each: list[Any] = pair

@@ -54,7 +54,7 @@ POSITIONS = (
 
 
 def with_mask(part: Part, x: Tensor, mask: Tensor | None) -> Tensor:
-    """Calls a layer, with the mask if there is a mask and the layer reads it.
+    """Calls a layer, and passes the mask if there is one and the layer reads masks.
 
     Layers of other packages get inputs with zeros at padding, and the mask under the name that
     their `call` uses.
@@ -259,8 +259,8 @@ def made(
     """Returns the part that a name, a configuration or an instance stands for.
 
     `argument` is `"encoder"` or `"pooling"`, and `identifier` is the user's value for it. `name` is
-    the name of the layer, or the prefix of its layers' names. `options` are further arguments for
-    names and configurations. An instance ignores these options.
+    the name of the layer, or the prefix of its layers' names. `options` are further arguments of a
+    layer that is given by a name or a configuration. An instance ignores these options.
     """
     options = options or {}
     accepted: Mapping[str, inspect.Parameter]

@@ -92,7 +92,7 @@ def BiLSTM(
         pooling: `"max"`, `"mean"`, `"last"`, `"self_attention"` or `"multi_dim"`. `"last"`
             concatenates the forward state at the last kept token and the backward state at the
             first kept token. `"self_attention"` is the self-attention of Lin et al. `"multi_dim"`
-            is `MultiDimAttentionPooling`: the Bi-LSTM baseline of DiSAN and MPSAN.
+            is `MultiDimAttentionPooling`, as in the Bi-LSTM baseline of DiSAN and MPSAN.
         num_heads: Heads of `"self_attention"`.
         hidden_dim: Size of the hidden layer that computes the scores, the paper's d_a.
         embedding_dim: Size of the embeddings when no matrix is given.

@@ -42,7 +42,7 @@ def DiSAN(
         num_classes: Number of classes.
         units: Size of the attention of one direction.
         activation: Activation of the attentions and of the pooling. The released code for sentiment
-            uses `"relu"`; its library's default is `"elu"`.
+            uses `"relu"`. The default in the released library is `"elu"`.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -57,7 +57,7 @@ def DiSAN(
             `backbone.trainable`. Parts that are already frozen stay frozen, for example the parts
             that LoRA has frozen. A frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the attentions' and the classifier's input features that is dropped in
+        dropout: Share of the input features of the attentions and the classifier that is dropped in
             training.
         kernel_regularizer: Penalty on the kernels of the attention and pooling layers.
         classifier_activation: Activation of the output; `None` gives logits.
@@ -119,7 +119,7 @@ def BiBloSAN(
         block_length: Number of tokens per block. `None` computes it from the length of each text,
             see `BlockSelfAttention`.
         activation: Activation of the attentions and of the pooling. The released code for sentiment
-            uses `"relu"`; its library's default is `"elu"`.
+            uses `"relu"`. The default in the released library is `"elu"`.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
@@ -134,7 +134,7 @@ def BiBloSAN(
             `backbone.trainable`. Parts that are already frozen stay frozen, for example the parts
             that LoRA has frozen. A frozen backbone runs in inference mode, without dropout.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
-        dropout: Share of the attentions' and the classifier's input features that is dropped in
+        dropout: Share of the input features of the attentions and the classifier that is dropped in
             training.
         kernel_regularizer: Penalty on the kernels of the attention and pooling layers.
         classifier_activation: Activation of the output; `None` gives logits.

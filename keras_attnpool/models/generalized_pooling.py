@@ -150,11 +150,11 @@ def GeneralizedPoolingPair(
       `ops.expected_score(probabilities)`.
 
     The sizes of the paper's SNLI model are `lstm_units=600, hidden_dim=600, hidden_units=600`. The
-    loss has the penalties on attention and on vectors of both sentences.
+    loss contains the penalties on the attention and on the vectors of both sentences.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
-        num_classes: Number of classes, or number of points of the scale.
+        num_classes: Number of classes, or number K of grades on the scale.
         pooling: `"generalized"`, or one of the baselines `"max"`, `"mean"`, `"last"`,
             `"self_attention"` and `"multi_dim"` as in `BiLSTM`.
         num_heads: Number of attention heads, the paper's I.
@@ -186,11 +186,11 @@ def GeneralizedPoolingPair(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
-        are a list of two arrays of int32 ids `(batch, time)`, where 0 is padding. Their names are
-        `"tokens_a"` and `"tokens_b"`. With `num_characters` the list also has `"characters_a"` and
-        `"characters_b"` `(batch, time, word length)`. The sentences of a pair may differ in length.
-        The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
+        are a list of two arrays of int32 ids `(batch, time)`, where 0 is padding. The inputs have
+        the names `"tokens_a"` and `"tokens_b"`. With `num_characters` the list also has
+        `"characters_a"` and `"characters_b"` `(batch, time, word length)`. The sentences of a pair
+        may differ in length. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

@@ -45,11 +45,12 @@ def HAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
-        are int32 ids `(batch, sentences, words)`, where 0 is padding. With `packed` its inputs are
-        a dictionary of `"sentences_0"` `(rows, words)` ... and `"documents"` `(batch, sentences)`.
-        In `keras_attnpool.analysis` the attention over sentences has the path `pooling`, and the
-        attention over words has the path `sentences/word_pooling`. The model is not compiled.
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
+        are int32 ids `(batch, sentences, words)`, where 0 is padding. With `packed` the inputs are
+        a dictionary. Its entries are `"sentences_0"`, `"sentences_1"` ... `(rows, words)`, and
+        `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the attention over
+        sentences has the path `pooling`, and the attention over words has the path
+        `sentences/word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

@@ -80,12 +80,13 @@ def HCAN(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
         are int32 ids `(batch, sentences, words)`, where 0 is padding. With `hierarchical=False` the
-        ids are `(batch, time)`. With `packed` its inputs are a dictionary of `"sentences_0"`
-        `(rows, words)` ... and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the
-        layers have the paths `attention` and `pooling`, and the word layers have the paths
-        `sentences/word_attention` and `sentences/word_pooling`. The model is not compiled.
+        ids are `(batch, time)`. With `packed` the inputs are a dictionary. Its entries are
+        `"sentences_0"`, `"sentences_1"` ... `(rows, words)`, and `"documents"` `(batch,
+        sentences)`. In `keras_attnpool.analysis` the layers have the paths `attention` and
+        `pooling`, and the word layers have the paths `sentences/word_attention` and
+        `sentences/word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

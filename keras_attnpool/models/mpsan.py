@@ -59,8 +59,8 @@ def MPSAN(
     `fa3` is `("faraway_3",)`. `+sd` adds `"scaled_distance"`, and `+d` adds `"distance"`:
 
     - table 2 numbers its models 0 to 6. Their `positions` are `()`, `(bw, fw)`, `(bw+sd, fw+sd)`,
-      `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and
-      `(fa2, fa3, bw+d, fw+d)`. The default is MPSAN.
+      `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and `(fa2, fa3, bw+d,
+      fw+d)`. The default value of `positions` gives MPSAN.
     - table 3: `fusion="gate"` applies DiSAN's fusion gate to each attention and concatenates the
       results.
     - table 4: `per_feature=True` computes a separate score for each feature.
@@ -152,7 +152,7 @@ def MPSANPair(
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).
-        num_classes: Number of points of the scale, or number of classes.
+        num_classes: Number K of grades on the scale, or number of classes.
         positions: The positional masks of each self-attention, see `PositionalSelfAttention`.
         fusion: `"position"` (`PositionFusion`), `"gate"` (`FusionGate`), or `None`.
         per_feature: Whether each feature has separate attention weights. With `False` all features
@@ -163,16 +163,16 @@ def MPSANPair(
         trainable_embeddings: Whether the embeddings are fine-tuned.
         hidden_units: Units of the classifier's hidden layer, or `None` for a linear classifier.
         dropout: As in `MPSAN`, but without dropout of the classifier's input. For this task the
-            paper has 0.55; in its code, this is the share of features that are kept.
+            paper has 0.55. In the paper's code, 0.55 is the share of the features that are kept.
         kernel_regularizer: Penalty on the kernels of attentions, fusion and pooling. The paper has
             an L2 penalty of 5e-4 for this task.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its inputs
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
         are a list of two arrays of int32 ids, `(batch, time_a)` and `(batch, time_b)`, where 0 is
-        padding. Their names are `"tokens_a"` and `"tokens_b"`. The model is not compiled.
+        padding. The inputs have the names `"tokens_a"` and `"tokens_b"`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

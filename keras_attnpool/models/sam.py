@@ -48,8 +48,8 @@ def SAM(
             all other cases the model uses the Keras mask of the backbone's states.
         num_classes: Number of classes.
         order: The parts of `SequentialAttention`. With `("token", "feature")` the text's vector is
-            the sum of the tokens, and with `("feature",)` it is their mean. An empty order gives
-            the mean of the BiLSTM's states, which is the paper's RB.
+            the sum of the tokens. With `("feature",)` the text's vector is the mean of the tokens.
+            An empty order gives the paper's model RB, the mean of the BiLSTM's states.
         threshold: Number that is subtracted from the weight of every feature, the paper's delta.
         mode: `"dense"` or `"pointwise"`. `"dense"` is the paper's mode and needs `sequence_length`.
             `"pointwise"` allows texts of any length.

@@ -70,9 +70,9 @@ def TextClassifier(
             dim)`, or a list of such layers. The states of a layer that reads backwards are
             reversed, so that each state belongs to its word.
         pooling: Layer from the states to one vector. After a bidirectional encoder, `"last"` takes
-            the final state of each direction. Only dropout, noise, normalization, activations or
-            positions may come in between, and the config must not have `bidirectional`. Otherwise
-            `"last"` takes the last step.
+            the final state of each direction. For this, only dropout, noise, normalization,
+            activations or positions may stand between encoder and pooling, and the config must not
+            set `bidirectional`. In all other cases `"last"` takes the last step.
         attention_regularizer: Penalty on the attention weights of the pooling, for instance
             `AttentionOrthogonality`. The pooling must be given by its name.
         vector_regularizer: Penalty on the heads' vectors. The pooling must be given by its name.
@@ -103,7 +103,7 @@ def TextClassifier(
         name: Name of the model.
 
     Returns:
-        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. Its input is
+        A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The input is
         int32 ids `(batch, time)`, where 0 is padding. With `hierarchical=True` the ids are `(batch,
         sentences, words)`. With a backbone the model has the inputs of the backbone. Layers given
         by name are named `encoder` (several are `encoder_0`, `encoder_1` ...) and `pooling`. In a

@@ -24,7 +24,7 @@ def additive_attention(
     bounded: bool = False,
     zero_padding: bool = True,
 ) -> tuple[Tensor, Tensor | None]:
-    """Computes each step's weighted sum of the steps that it may attend to.
+    """Computes, for each step, the weighted sum of the steps that this step may attend to.
 
     `output_j = sum_i softmax_i(score(source_i + target_j) - penalty_ji) * values_i`, over the kept
     and allowed steps `i`.
@@ -45,15 +45,15 @@ def additive_attention(
         penalty: Finite float tensor `(time, time)`, query by key, that is subtracted from the
             scores.
         return_attention_scores: Whether to return the weights.
-        bounded: Whether all scores lie in [-10, 10]. If they do and there is no penalty, the
-            softmax subtracts no maximum. With one score per feature, this saves time.
-        zero_padding: Whether the output at padded steps is 0 even if no weights are returned. If
-            this is False and no weights are returned, the output there is any finite number.
+        bounded: Whether all scores lie in [-10, 10]. If all scores do, and there is no penalty, the
+            softmax need not subtract the maximum. With one score per feature, this saves time.
+        zero_padding: Whether the output at padded steps is 0 even if no weights are returned. With
+            `False` and without returned weights, the output at padded steps is any finite number.
 
     Returns:
-        Two tensors, at least float32. The output `(batch, time, dim)` is exactly 0 at padded steps
-        and at steps for which no step is allowed. The weights are `None` or have the shape of the
-        scores, query by key.
+        Two tensors, in float32 or float64. The output `(batch, time, dim)` is exactly 0 at padded
+        steps and at steps for which no step is allowed. The weights are `None` or have the shape of
+        the scores, query by key.
     """
     every_query = return_attention_scores or zero_padding or allowed is None
     queries = mask if every_query else None
@@ -89,8 +89,8 @@ def banded_attention(
 ) -> tuple[Tensor, Tensor | None]:
     """Computes `additive_attention` if each step may only attend to steps at a few fixed offsets.
 
-    Time and memory grow with `time * len(offsets)`. If the weights are returned, they have all
-    pairs of steps, as in `additive_attention`.
+    Time and memory grow with `time * len(offsets)`. Returned weights have entries for all pairs of
+    steps, as in `additive_attention`.
 
     `offsets` are the allowed values of `key - query`, all different. `penalties` has one finite
     number per offset. These numbers are subtracted from the scores.
@@ -174,8 +174,9 @@ def _per_feature_attention(
 def _queries_at_once(values: Tensor) -> int | None:
     """Returns the number of queries whose scores fit into a cache, or `None` for all queries.
 
-    PyTorch on a CPU writes and reads the whole table for every operation. With blocks, a training
-    step was 2 to 3 times as fast. Compilers fuse the operations.
+    PyTorch on a CPU writes and reads the whole table of scores for every operation. With blocks of
+    queries, a training step was 2 to 3 times as fast. Compilers fuse the operations, so they need
+    no blocks.
     """
     if not _devices.eager_on_torch_cpu(values):
         return None

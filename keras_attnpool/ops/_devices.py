@@ -200,7 +200,7 @@ def exp(x: Tensor) -> Tensor:
 
 
 def threshold(x: Tensor, least: float, value: float) -> Tensor:
-    """Replaces the entries of `x` that are not above `least` by `value` (`keras.ops.threshold`).
+    """Replaces all entries of `x` up to `least` by `value`, as `keras.ops.threshold` does.
 
     PyTorch cannot convert this operation to ONNX, so a trace gets a comparison and `where`.
     """

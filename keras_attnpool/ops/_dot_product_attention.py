@@ -52,7 +52,7 @@ def dot_product_weights(
             such a query are equal.
 
     Returns:
-        Weights `(batch, heads, queries, keys)`, at least float32.
+        Weights `(batch, heads, queries, keys)`, in float32 or float64.
     """
     key = ops.transpose(at_least_float32(key), (0, 1, 3, 2))
     # The query is divided, not the product, because the product has more entries.

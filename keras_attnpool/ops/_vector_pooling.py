@@ -26,8 +26,8 @@ def softmax_terms(
     """Computes the two parts of a softmax over time: scaled exponentials and their sum.
 
     With exponentials `exps` and their sum `total`, the weights are `exps / total`. For a weighted
-    sum of `values`, `normalized(sum(exps * values), total)` divides only once, after the sum. This
-    saves a pass over time.
+    sum of `values`, `normalized(sum(exps * values), total)` divides only once, after the sum. So
+    the layer reads the time axis once less.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.
@@ -36,10 +36,10 @@ def softmax_terms(
         exact: Whether the weights are exactly 0 also in rows without a kept step.
 
     Returns:
-        Two tensors, at least float32. The exponentials have the shape of `logits`. Their exponents
-        are the logits minus the maximum over the row's kept steps. The sums are `(batch, ...)`, or
-        `None` if the exponentials are already the weights. The weights are exactly 0 at padded
-        steps, and their gradient is finite.
+        Two tensors, in float32 or float64. The exponentials have the shape of `logits`. Their
+        exponents are the logits minus the maximum over the row's kept steps. The sums are `(batch,
+        ...)`, or `None` if the exponentials are already the weights. The weights are exactly 0 at
+        padded steps, and their gradient is finite.
     """
     logits = at_least_float32(logits)
     kept = None if mask is None else _append_axes(mask, logits)
@@ -97,7 +97,7 @@ def chunked_softmax_pooling(
         variance: Whether to also return the weighted variance.
 
     Returns:
-        Tensor `(batch, heads, dim)`, at least float32; 0 for a row without a kept step. With
+        Tensor `(batch, heads, dim)`, in float32 or float64; 0 for a row without a kept step. With
         `variance=True`, a pair of such tensors: mean and variance.
     """
     inputs = ops.convert_to_tensor(inputs)
@@ -150,7 +150,7 @@ def chunked_softmax_pooling(
         return *(each / total for each in carry[2:]), _shift(carry[0]), total
 
     def cotangents(gradients: Sequence[Tensor], results: Sequence[Tensor], *scored: Tensor) -> Any:
-        """Turns the gradients of the results into those of a chunk's values and logits."""
+        """Turns the gradients of the results into the gradients of a chunk's values and logits."""
         (mean, *variances, shift, total), (values, logits) = results, scored
         exps = exp(logits - ops.expand_dims(shift, 1))
         slopes = gradients[0] / total
@@ -188,7 +188,7 @@ def chunked_softmax_pooling(
 
 
 def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """Does `whole`; its gradients call `scored` again, chunk by chunk."""
+    """Computes `whole`; the gradients call `scored` again, chunk by chunk."""
     inputs, kept, weights = tensors
     wanted = any(x.requires_grad for x in (inputs, *weights))
     if not (wanted and sys.modules["torch"].is_grad_enabled()):
@@ -198,7 +198,7 @@ def _on_torch(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensor
 
 
 def _on_jax(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """See `_on_torch`. In a loop that JAX differentiates, each slice makes zeros of all inputs."""
+    """See `_on_torch`. A loop that JAX differentiates makes zeros of all inputs for each slice."""
     jax = sys.modules["jax"]
     inputs, kept, weights = tensors
     pooled = jax.custom_vjp(whole)
@@ -223,7 +223,7 @@ def _on_jax(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors:
 
 
 def _on_tensorflow(whole: Any, scored: Any, cotangents: Any, chunk_size: int, *tensors: Any) -> Any:
-    """See `_on_torch`. A loop that TensorFlow differentiates keeps the chunks."""
+    """See `_on_torch`. A loop that TensorFlow differentiates stores all chunks."""
     tf = sys.modules["tensorflow"]
     kept = tensors[1]
     # The gradient of the inputs would be as large as the inputs. If nothing records the inputs,
@@ -262,7 +262,7 @@ def _gradients(
     results: Any,
     of_inputs: bool = True,
 ) -> Any:
-    """Computes the gradients of inputs and weights from those that `pulled` returns per chunk."""
+    """Computes the gradients of inputs and weights from the gradients that `pulled` returns."""
     count, cut = _chunks(inputs, kept, chunk_size, results[0].dtype)
     tf = sys.modules["tensorflow"] if keras.backend.backend() == "tensorflow" else None
 
@@ -295,8 +295,8 @@ def _gradients(
 def _torch_recomputing() -> Any:
     """Sums over chunks of time, and computes the chunks again for the gradient.
 
-    `torch.utils.checkpoint` would keep small tensors of each chunk. The memory of whole chunks
-    between these tensors would be lost.
+    `torch.utils.checkpoint` would keep small tensors of each chunk. These small tensors would split
+    the free memory into pieces, and a piece as large as a chunk would be lost for each chunk.
     """
     torch = sys.modules["torch"]
 
@@ -371,7 +371,7 @@ def _highest(logits: Tensor) -> Tensor:
 
 
 def _shift(highest: Tensor) -> Tensor:
-    """Returns the maximum, or 0 if all steps are padded; their exponentials are then 0."""
+    """Returns the maximum, or 0 if all steps are padded; the exponentials are then 0."""
     return ops.where(highest > _lowest(highest), highest, scalar_like(0, highest))
 
 
@@ -402,7 +402,7 @@ def _over_time(
 
 
 def _chunks(inputs: Tensor, kept: Tensor | None, chunk_size: int, dtype: Any) -> tuple[Any, Any]:
-    """Returns the number of chunks, and a function to each chunk's start, steps and new steps.
+    """Returns the number of chunks, and a function that gives each chunk's start, steps, new steps.
 
     The new steps are `None` if all steps of all chunks are new and kept.
     """

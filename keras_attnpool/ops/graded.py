@@ -35,8 +35,8 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
         num_scores: Number K of grades, 2 or more.
 
     Returns:
-        Tensor `(..., K)`, at least float32. Each row is >= 0 and sums to 1. Entry i - 1 belongs to
-        grade i.
+        Tensor `(..., K)`, in float32 or float64. Each row is >= 0 and sums to 1. Entry i - 1
+        belongs to grade i.
 
     Raises:
         ValueError: If `num_scores` is not an integer of 2 or more, or if a checked score lies
@@ -69,7 +69,7 @@ def expected_score(probabilities: Tensor) -> Tensor:
         probabilities: Tensor `(..., K)`, whose rows sum to 1. Entry i - 1 belongs to grade i.
 
     Returns:
-        Tensor `(...)`, at least float32, in [1, K].
+        Tensor `(...)`, in float32 or float64, in [1, K].
 
     Example:
 

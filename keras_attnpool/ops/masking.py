@@ -130,7 +130,7 @@ def check_mask_values(mask: Tensor, name: str, wait: bool = True, kind: str = "l
 
 
 def _is_turned(values: Any) -> bool:
-    """Whether a mask looks inverted: its rows are padded at the end, with True at the padding.
+    """Whether a mask looks inverted: True marks padding, and all padding is at the end of rows.
 
     The longest row of an inverted mask keeps no step. In a batch that is padded in front, the
     longest row keeps all steps.
@@ -153,7 +153,7 @@ def as_bool_mask(
         inputs: The tensor `(batch, time, ...)` that the mask belongs to.
         name: Name of the caller, for the message.
         wait: Whether to check the values of a mask on an accelerator, too. The call then waits for
-            them.
+            the values.
 
     Returns:
         Boolean tensor `(batch, time)`, or `None` if `mask` is `None`.
@@ -281,7 +281,7 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes the softmax over the kept entries; other entries and empty rows are 0.
 
-    The weights are computed in float32 at least. Masked logits are replaced; adding a large
+    The weights are computed in float32 or float64. Masked logits are replaced; adding a large
     negative number would not be exact. So weights and gradients do not depend on masked logits in
     any precision.
 
@@ -291,9 +291,9 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
-        the kept entries of each row. Masked entries and rows without a kept entry have weights of
-        exactly 0.
+        Weights with the shape of `logits`, in float32 or float64. The weights are >= 0 and sum to 1
+        over the kept entries of each row. Masked entries and rows without a kept entry have weights
+        of exactly 0.
 
     Example:
 
@@ -332,14 +332,14 @@ def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int
 
 
 def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Sums the kept steps over time, in float32 at least.
+    """Sums the kept steps over time, in float32 or float64.
 
     Args:
         x: Tensor `(batch, time, ...)`.
         mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
-        Tensor `(batch, ...)`, at least float32. A row without a kept step gives 0.
+        Tensor `(batch, ...)`, in float32 or float64. A row without a kept step gives 0.
 
     Example:
 
@@ -353,14 +353,14 @@ def masked_sum(x: Tensor, mask: Tensor | None = None) -> Tensor:
 
 
 def masked_mean(x: Tensor, mask: Tensor | None = None) -> Tensor:
-    """Averages the kept steps over time, in float32 at least.
+    """Averages the kept steps over time, in float32 or float64.
 
     Args:
         x: Tensor `(batch, time, ...)`.
         mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.
 
     Returns:
-        Tensor `(batch, ...)`, at least float32. A row without a kept step gives 0.
+        Tensor `(batch, ...)`, in float32 or float64. A row without a kept step gives 0.
 
     Example:
 

@@ -15,7 +15,7 @@ EPSILON = 1e-8
 def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
     """Scales vectors to length 1; a zero vector stays zero and has a zero gradient.
 
-    The result is `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 at least. Vectors longer than 1e-4
+    The result is `x * rsqrt(max(sum(x^2), 1e-8))`, in float32 or float64. Vectors longer than 1e-4
     get the length 1. Shorter vectors are multiplied by 1e4, so that the gradient stays finite. At
     zero, `x / norm(x)` and `keras.ops.normalize` have gradients that are NaN or arbitrary.
 
@@ -24,7 +24,7 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
         axis: The axis of the vectors' components.
 
     Returns:
-        A tensor like `x`, at least float32.
+        A tensor like `x`, in float32 or float64.
 
     Example:
 
@@ -42,12 +42,12 @@ def l2_normalize(x: Tensor, axis: int = -1) -> Tensor:
 
 
 def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
-    """Computes the layer norm of the last axis with epsilon 1e-6, in float32 at least.
+    """Computes the layer norm of the last axis with epsilon 1e-6, in float32 or float64.
 
     PyTorch uses `keras.ops.layer_normalization`, which is one operation there. PyTorch cannot
-    convert it to ONNX for unknown sizes, so a trace gets the equation. Other backends get the
-    equation, too: on TensorFlow, `keras.ops.layer_normalization` turns float64 into float32, and
-    has wrong second derivatives.
+    convert this operation to ONNX for unknown sizes, so a traced call computes the equation step by
+    step. Other backends also compute the equation: on TensorFlow, `keras.ops.layer_normalization`
+    turns float64 into float32, and has wrong second derivatives.
 
     Args:
         x: Float tensor `(..., dim)`.
@@ -55,7 +55,7 @@ def layer_normalize(x: Tensor, gamma: Tensor, beta: Tensor) -> Tensor:
         beta: Float tensor `(dim,)`, the offset.
 
     Returns:
-        A tensor like `x`, at least float32.
+        A tensor like `x`, in float32 or float64.
     """
     x = at_least_float32(x)
     single = keras.backend.standardize_dtype(x.dtype) == "float32"

@@ -19,7 +19,7 @@ TIME = Validator("an integer >= 0 or a scalar tensor", is_length)
 
 
 def faraway(time: Tensor, width: int) -> Tensor:
-    """The faraway mask: 0 where the key is not the query and at most `width` steps away, else -inf.
+    """The faraway mask: 0 if the key is 1 to `width` steps away from the query, else -inf.
 
     `M_ji = 0 if 0 < |i - j| <= width, else -inf` (eq. 8), for the query `j` and the key `i`.
 
@@ -29,7 +29,7 @@ def faraway(time: Tensor, width: int) -> Tensor:
 
     Returns:
         float32 tensor `(time, time)`, query by key. This function only shows the mask.
-        `PositionalSelfAttention` does not call it.
+        `PositionalSelfAttention` does not call this function.
 
     Example:
 
@@ -46,7 +46,7 @@ def faraway(time: Tensor, width: int) -> Tensor:
 
 
 def earlier(time: Tensor) -> Tensor:
-    """The mask of earlier steps: 0 where the key is earlier than the query, else -inf.
+    """The mask of earlier steps: 0 if the key is earlier than the query, else -inf.
 
     `M_ji = 0 if i < j, else -inf` (eq. 9), for the query `j` and the key `i`. MPSAN calls this the
     backward mask, and DiSAN calls it the forward mask.
@@ -56,7 +56,7 @@ def earlier(time: Tensor) -> Tensor:
 
     Returns:
         float32 tensor `(time, time)`, query by key. This function only shows the mask.
-        `PositionalSelfAttention` does not call it.
+        `PositionalSelfAttention` does not call this function.
 
     Example:
 
@@ -72,7 +72,7 @@ def earlier(time: Tensor) -> Tensor:
 
 
 def later(time: Tensor) -> Tensor:
-    """The mask of later steps: 0 where the key is later than the query, else -inf.
+    """The mask of later steps: 0 if the key is later than the query, else -inf.
 
     `M_ji = 0 if i > j, else -inf` (eq. 10), for the query `j` and the key `i`. MPSAN calls this the
     forward mask, and DiSAN calls it the backward mask.
@@ -82,7 +82,7 @@ def later(time: Tensor) -> Tensor:
 
     Returns:
         float32 tensor `(time, time)`, query by key. This function only shows the mask.
-        `PositionalSelfAttention` does not call it.
+        `PositionalSelfAttention` does not call this function.
 
     Example:
 
@@ -105,7 +105,7 @@ def distance(time: Tensor) -> Tensor:
 
     Returns:
         float32 tensor `(time, time)`, query by key. This function only shows the mask.
-        `PositionalSelfAttention` does not call it.
+        `PositionalSelfAttention` does not call this function.
 
     Example:
 
@@ -128,7 +128,7 @@ def scaled_distance(time: Tensor) -> Tensor:
 
     Returns:
         float32 tensor `(time, time)`, query by key. This function only shows the mask.
-        `PositionalSelfAttention` does not call it.
+        `PositionalSelfAttention` does not call this function.
 
     Example:
 
@@ -151,7 +151,8 @@ class Relation:
     allows such an interval. The cost of distance is finite and is subtracted from the scores before
     the softmax. Multiplying the exponentials by `exp(-distance)` would give the same weights in
     exact arithmetic. But in float32, `exp(-distance)` is 0 beyond 103 steps. If all nearer steps
-    are padded, the farther steps would then get no weight, although they should share it.
+    are padded, the farther steps would then get no weight, although they should share all the
+    weight.
     """
 
     lowest: int | None = None
@@ -162,7 +163,7 @@ class Relation:
 
     @property
     def offsets(self) -> tuple[int, ...] | None:
-        """Returns the allowed offsets, or `None` if longer texts have more of them."""
+        """Returns the allowed offsets, or `None` if a longer text allows more offsets."""
         if self.lowest is None or self.highest is None:
             return None
         return tuple(o for o in range(self.lowest, self.highest + 1) if o or self.itself)

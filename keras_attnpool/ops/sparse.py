@@ -12,7 +12,7 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
     """Computes sparsemax over the kept entries: `max(z - tau, 0)`, whose sum is 1.
 
     Most weights are exactly 0. An entry has weight 0 and no gradient if it is 1 or more below the
-    largest entry of its row. The weights are computed in float32 at least.
+    largest entry of its row. The weights are computed in float32 or float64.
 
     Args:
         logits: Float tensor.
@@ -20,9 +20,9 @@ def masked_sparsemax(logits: Tensor, mask: Tensor | None = None, axis: int = -1)
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
-        the kept entries of each row. Masked entries and rows without a kept entry have weights of
-        exactly 0.
+        Weights with the shape of `logits`, in float32 or float64. The weights are >= 0 and sum to 1
+        over the kept entries of each row. Masked entries and rows without a kept entry have weights
+        of exactly 0.
 
     Example:
 
@@ -39,7 +39,7 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
     """Computes 1.5-entmax over the kept entries: `max(z / 2 - tau, 0)^2`, whose sum is 1.
 
     The result lies between softmax and sparsemax. An entry has weight 0 and no gradient if it is 2
-    or more below the largest entry of its row. The weights are computed in float32 at least.
+    or more below the largest entry of its row. The weights are computed in float32 or float64.
 
     Args:
         logits: Float tensor.
@@ -47,9 +47,9 @@ def masked_entmax15(logits: Tensor, mask: Tensor | None = None, axis: int = -1) 
         axis: The axis to normalise.
 
     Returns:
-        Weights with the shape of `logits`, at least float32. The weights are >= 0 and sum to 1 over
-        the kept entries of each row. Masked entries and rows without a kept entry have weights of
-        exactly 0.
+        Weights with the shape of `logits`, in float32 or float64. The weights are >= 0 and sum to 1
+        over the kept entries of each row. Masked entries and rows without a kept entry have weights
+        of exactly 0.
 
     Example:
 

@@ -58,7 +58,7 @@ def opened(
     newline: str | None = "",
     advice: Mapping[str, str] = ADVICE,
 ) -> Iterator[TextIO]:
-    """Opens a text file, gzipped or not; it is opened only once, so it may be a pipe.
+    """Opens a text file, gzipped or not. The file is opened only once, so it may be a pipe.
 
     Args:
         owner: The public function with the argument `encoding`, for error messages, or `""`.
@@ -66,7 +66,7 @@ def opened(
         encoding: The encoding. If no encoding is given, a byte order mark of UTF-16 or UTF-32 sets
             it.
         newline: As in `open`.
-        advice: A sentence for the error about a file that is not text, by kind of file.
+        advice: For each kind of file that is not text, a sentence for the error.
 
     Raises:
         ValueError: If the file is not a text file, or if it is not in this encoding.
@@ -105,7 +105,7 @@ def read_text(owner: str, path: PathLike, encoding: Any = "utf-8") -> str:
     """Returns the whole content of a text file, without a byte order mark.
 
     Raises:
-        ValueError: As `opened`, and if a gzip file unpacks to more than 1 GiB.
+        ValueError: As in `opened`, and if a gzip file unpacks to more than 1 GiB.
     """
     with opened(owner, path, encoding) as stream:
         buffer: Any = stream.buffer
@@ -136,7 +136,7 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Inside the context, csv has no limit on the length of fields. The limit is global."""
+    """Inside the context, csv reads fields of any length. Then the old limit of csv is restored."""
     limit = csv.field_size_limit(2**31 - 1)
     try:
         yield
@@ -147,8 +147,8 @@ def long_fields() -> Iterator[None]:
 def tsv_rows(content: str) -> Iterator[Row]:
     """Yields the rows of a tab-separated file. Quoted fields are read as in csv.
 
-    Any other quotation mark is part of the text, even if it opens a field and the row has no
-    closing mark.
+    Any other quotation mark is part of the text, even at the start of a field without a closing
+    mark.
     """
     ending = "\n" if "\n" in content else "\r"
     lines = [line.removesuffix("\r") for line in content.split(ending)]
@@ -272,7 +272,7 @@ def _utf_16(content: bytes) -> str:
 
 
 def code_page(content: bytes) -> str | None:
-    """Guesses the encoding of bytes that are not UTF-8: the one with the most plausible text."""
+    """Guesses the encoding of bytes that are not UTF-8: the one with the likeliest text."""
     if guess := _utf_16(content):
         return guess
     if b"\0" in content:

@@ -1,8 +1,9 @@
 """Keeps the state of a network's training on disk, epoch by epoch.
 
 Keras's `BackupAndRestore` has three faults. It does not save the random generators of dropout. It
-writes the weights and the epoch number one after the other. If the process stops between them, they
-belong to different epochs. After a restart, `EarlyStopping` counts its patience from 0 again.
+writes the weights and the epoch number one after the other. If the process stops between the two
+writes, the weights and the number belong to different epochs. After a restart, `EarlyStopping`
+counts its patience from 0 again.
 """
 
 import json

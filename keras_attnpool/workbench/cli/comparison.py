@@ -62,7 +62,7 @@ def linear(
 
     Each classifier is a support vector machine. Naive Bayes is tried on words, too. The validation
     part chooses the regularization. Then the classifier is fitted on the training and validation
-    parts. If a classifier cannot be fitted, `largest` replaces it.
+    parts. If a classifier cannot be fitted, its row has the predictions of `largest`.
 
     Args:
         data: The texts.
@@ -140,7 +140,7 @@ def logistic(data: Data, means: Sequence[Any], balanced: bool = False) -> dict[s
 def _fitted(
     models: Sequence[Any], known: Any, data: Data, balanced: bool
 ) -> tuple[Any, Any] | None:
-    """Returns the model that is best on the validation part, before and after a fit on both parts.
+    """Returns the model that is best on the validation part, fitted on one part and on both parts.
 
     Returns `None` if all texts have the same class.
     """
@@ -186,7 +186,7 @@ def mixed(
     labels: npt.NDArray[Any],
     balanced: bool,
 ) -> tuple[float, float, float]:
-    """Chooses three factors: of a network, of TF-IDF, and of the regression on mean states.
+    """Chooses three factors: for the scores of a network, of TF-IDF, and of a regression on means.
 
     The factors must give a validation accuracy that is at least as high as with the network alone.
     Among such factors, the function chooses those with the smallest loss. The last two factors are

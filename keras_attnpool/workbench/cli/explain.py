@@ -26,8 +26,8 @@ def explain(given: dict[str, Any]) -> int:
     """Prints the class of every text with its important words, and writes heat maps.
 
     Args:
-        given: `run`, and the given values of `texts`, `file`, `input` with its reading options,
-            `words` and `out`.
+        given: The option `run`, and those of the options `texts`, `file`, `input` (with its reading
+            options), `words` and `out` that the user gave.
 
     Returns:
         The exit status, 0.

@@ -38,7 +38,7 @@ def parsed(argv: Sequence[str] | None) -> dict[str, Any]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """Reports errors in one line, as the commands do. The usage would fill a page."""
+    """Reports errors in one line, as the commands do. The usage message would fill a page."""
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs["formatter_class"] = argparse.RawDescriptionHelpFormatter

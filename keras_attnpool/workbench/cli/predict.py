@@ -40,8 +40,8 @@ def predict(given: dict[str, Any]) -> int:
     """Prints the class of every text, batch by batch.
 
     Args:
-        given: `run`, and the given values of `texts`, `file`, `input` with its reading options,
-            `output` and `json`.
+        given: The option `run`, and those of the options `texts`, `file`, `input` (with its reading
+            options), `output` and `json` that the user gave.
 
     Returns:
         The exit status, 0.
@@ -162,7 +162,7 @@ def _table(stream: TextIO, names: list[str], classes: list[str], mark: str) -> W
 
 
 def _own_names(wanted: list[str], names: list[str]) -> list[str]:
-    """Names the output's own columns; the names differ from those of the input's columns."""
+    """Names the output's own columns; the names differ from the names of the input's columns."""
     taken, own, number = {name.strip() for name in names}, wanted, 1
     while taken.intersection(own):
         number += 1

@@ -178,7 +178,7 @@ class Features:
 
     @classmethod
     def learn(cls, texts: Sequence[str], options: Options, asked: networks.Encoder) -> Self:
-        """Makes a reader with `--max-tokens` tokens, because later texts may be longer."""
+        """Makes a reader of `--max-tokens` tokens, because texts of a later call may be longer."""
         preset, most = str(asked.language_model), options.max_tokens
         try:
             loaded = text.LanguageModel.from_preset(preset, most, layer=asked.layer)
@@ -374,7 +374,7 @@ class _ScaledBatches(SequenceBatches):
 def _batches(
     make: Callable[..., Any], inputs: dict[str, Any], parts: Parts, options: Options, sizes: Any
 ) -> dict[str, Any]:
-    """Makes the batches of every part. `sizes` are boundaries of lengths, or how many there are."""
+    """Makes the batches of every part. `sizes` are boundaries of lengths, or their number."""
     return {
         name: make(
             inputs[name],
@@ -415,9 +415,8 @@ def _told_cut(share: float, *limits: str) -> str:
 
 
 def _weights(part: LabeledTexts, options: Options) -> npt.NDArray[np.float32] | None:
-    """Computes the texts' weights for --class-weights: equal sums of classes, and the mean 1.
-
-    So the weighted accuracy of a part is its balanced accuracy.
+    """Computes the texts' weights for --class-weights. The weights of each class have the same sum,
+    and the mean of all weights is 1. So the weighted accuracy of a part is the balanced accuracy.
     """
     if not options.class_weights:
         return None

@@ -50,7 +50,7 @@ WEIGHED = {
 
 
 class Html(str):
-    """A piece of HTML for the page. `_filled` escapes all strings that have not this type."""
+    """A piece of HTML for the page. `_filled` escapes all strings that are not of this type."""
 
 
 # The templates of report.html, by the names that stand there in brackets.

@@ -108,8 +108,8 @@ def _scope_within(first: Frame, first_holds: bool, second: Frame, second_holds: 
 def _group_follows(first: Frame, second: Frame, refuted: bool) -> bool:
     """Tells whether `first` implies or refutes `second`, if one frame is about a group.
 
-    "all" means that every R does it, "no" that no R does it, "some" that an R does it, and "not
-    all" that an R does not do it.
+    For a group R and an action, "all" means that every R does it, "no" that no R does it, "some"
+    that one R or more does it, and "not all" that one R or more does not do it.
     """
     parts = []
     for frame in (first, second):
@@ -177,7 +177,7 @@ def _refutes(first: Frame, second: Frame) -> bool:
 
 
 def _facts(meaning: Meaning) -> list[tuple[str, str, int, str, str]]:
-    """Lists (noun, trait or number, clause, slots of both) for every single participant."""
+    """Lists each trait or number of a single participant: (noun, value, clause, two slots)."""
     facts = []
     for i, frame in enumerate(meaning):
         if not _is_group(frame):

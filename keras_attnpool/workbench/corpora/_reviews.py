@@ -92,7 +92,7 @@ def _stars(values: Sequence[int], weights: Sequence[int]) -> int | None:
 def _plans() -> dict[tuple[int, int, int], _Table[tuple[int, ...]]]:
     """Lists the values for every (plain clauses, contrasts, label). Contrasts come first.
 
-    For every unit between its highest and lowest value, the odds of a tuple fall to a quarter.
+    The odds of a tuple fall to a quarter for every unit between its highest and lowest value.
     """
     plans = {}
     for contrasts, plain in itertools.product(range(4), range(4)):

@@ -196,7 +196,7 @@ class _Writer(Writer):
         return (*meaning[:i], changed, *meaning[i + 1 :])
 
     def drop(self, frame: Frame) -> Frame:
-        """Says less."""
+        """Returns a frame that says less."""
         slots = [slot for slot in _EXTRAS if getattr(frame, slot)]
         slots += [
             s for s in ("agent", "patient", "action", "place") if getattr(frame, s) in PARENTS
@@ -210,7 +210,7 @@ class _Writer(Writer):
         return with_value(frame, slot, value)
 
     def add(self, frame: Frame) -> Frame:
-        """Says more."""
+        """Returns a frame that says more."""
         options = []
         for slot in ("agent", "patient", "action", "agent_trait", "patient_trait", "place"):
             options += [
@@ -227,7 +227,7 @@ class _Writer(Writer):
         return with_value(frame, slot, value)
 
     def replace(self, frame: Frame) -> Frame:
-        """Says something else."""
+        """Returns a frame with another value in one slot."""
         slots = [slot for slot in _EXTRAS if getattr(frame, slot)]
         slots += ["agent", "action", "action", "negated"]
         slots += ["patient"] if frame.patient else []
@@ -431,9 +431,9 @@ def sentence_pairs(
             version. Other seeds give other pairs of the same distribution. Use different seeds for
             training and testing.
         paraphrase_rate: Probability in [0, 1] that a meaning is not worded in the plainest way, but
-            by a synonym, in the passive, by a converse verb, or in another order. At 0, sentences
-            with different words have different meanings, except for "a", "the" and the joining
-            word.
+            by a synonym, in the passive, by a converse verb, or in another order. At 0, two
+            sentences with different words have different meanings. Only "a", "the" and the joining
+            word may then differ without another meaning.
 
     Returns:
         `SentencePairs` with `num_examples` pairs, int32 labels, float32 relatedness in [1, 5], and

@@ -328,22 +328,23 @@ def load(
     this file instead of a download.
 
     A table of the cache is checked whenever it is read. The number of rows of every class must be
-    right. There is a warning if the SHA-256 of the table is not the known one. For IMDB, only the
-    numbers of rows are checked.
+    right. There is a warning if the SHA-256 of the table is not the expected one. For IMDB, only
+    the numbers of rows are checked.
 
     The list shows the sets with their splits and options. The cache has the folders `R8`, `TREC`,
     `SST`, `SUBJ`, `SICK`, `IMDB` and `HaHackathon`.
 
     - `"r8"`: topic of a newswire story, 8 classes; train, test. `view="allterms"` (the default) has
       only lower-case letters, as in published results. `view="original"` has the original text.
-    - `"trec"`: type of a question, 6 classes; train, test. `fine=True`: 50 classes.
-    - `"sst5"`: sentiment of a sentence, 5 classes; train, dev, test. `phrases=True`:
-      every labelled phrase of train.
+    - `"trec"`: type of a question, 6 classes; train, test. `fine=True` gives 50 classes.
+    - `"sst5"`: sentiment of a sentence, 5 classes; train, dev, test. `phrases=True` gives every
+      labelled phrase of the split train.
     - `"sst2"`: sentiment of a sentence that is not neutral, 2 classes; train, dev, test.
-    - `"subj"`: objective or subjective sentence; train, test, all. `seed=0`: see below.
+    - `"subj"`: objective or subjective sentence; train, test, all. The option `seed=0` is explained
+      below.
     - `"sick"`: entailment (3 classes) and relatedness of two sentences; train, dev, test.
-    - `"imdb"`: sentiment of a movie review, 2 classes; train, test. `stars=True`: the
-      8 star ratings.
+    - `"imdb"`: sentiment of a movie review, 2 classes; train, test. `stars=True` gives the 8 star
+      ratings as classes.
     - `"humor"`, `"controversy"`: HaHackathon (SemEval-2021 task 7), 2 classes; train,
       dev, test.
 
@@ -360,7 +361,7 @@ def load(
     Args:
         name: One of `available()`.
         split: Part of the set, see the list above.
-        verbose: 1 shows a progress bar during a download, 0 does not.
+        verbose: 1 shows a progress bar during a download, 0 shows nothing.
         **options: Options of the set, see the list above.
 
     Returns:

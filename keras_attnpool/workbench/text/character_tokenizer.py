@@ -22,8 +22,8 @@ class CharacterTokenizer(Vocabulary):
     """Turns the characters of every word into ids, to embed the spelling.
 
     The words are those of `WordTokenizer`, but upper case can be kept. Row t of a text's characters
-    belongs to word t of `WordTokenizer.encode`, if both cut the text at the same length. A
-    character is a code point of the text's composed form (NFC). Id 0 is `[PAD]`, which pads short
+    belongs to word t of `WordTokenizer.encode`, if both tokenizers cut the text at the same length.
+    A character is a code point of the text's composed form (NFC). Id 0 is `[PAD]`, which pads short
     words and short texts. Id 1 is `[UNK]`, the id of all characters outside the vocabulary. So no
     word is all zeros.
 

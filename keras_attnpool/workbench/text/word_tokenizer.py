@@ -51,9 +51,9 @@ class WordTokenizer(Vocabulary):
     """Splits texts into words and punctuation marks, and turns them into ids.
 
     A token is a run of letters, digits and underscores, or a run of other characters except white
-    space (`...`, `?!`). Texts are normalised to Unicode's composed form (NFC), so an accent may be
-    a separate character. Id 0 is `[PAD]`. No text gets this id, not even the text "[PAD]". Id 1 is
-    `[UNK]`, the id of all words outside the vocabulary.
+    space (`...`, `?!`). Texts are normalised to Unicode's composed form (NFC). So a text may have
+    its accents as separate characters. Id 0 is `[PAD]`. No text gets this id, not even the text
+    "[PAD]". Id 1 is `[UNK]`, the id of all words outside the vocabulary.
 
     Args:
         vocabulary: Distinct words, whose indices are the ids. The first two entries are `"[PAD]"`
@@ -199,9 +199,10 @@ class WordTokenizer(Vocabulary):
 
         Args:
             texts: Sequence of B strings.
-            max_sentences: Further sentences are dropped. `None` sets no limit.
-            max_words: Largest number of tokens of a sentence; its further tokens are dropped.
+            max_sentences: Largest number of sentences of a text. Further sentences are dropped.
                 `None` sets no limit.
+            max_words: Largest number of tokens of a sentence. Further tokens of the sentence are
+                dropped. `None` sets no limit.
 
         Returns:
             int32 array of shape `(B, S, W)`, padded with 0. S is the largest number of sentences of
