@@ -277,13 +277,14 @@ class SequenceBatches(Batches):
     padded only within their batch. Batches have few shapes, so a model is compiled only a few
     times.
 
-    Use `shuffle=True` for training. Rows of similar length then share a batch, and every epoch has
-    new batches in a new order. The same seed gives the same batches. With `shuffle=False` rows keep
-    their order, so row i of `model.predict(batches)` belongs to row i of the data. Then a row that
-    is much longer than its neighbours has a batch of its own. The results of
-    `batches.predict(model)` are in the order of the data with and without `shuffle`.
+    Use `shuffle=True` for training. With `shuffle=True` rows of similar length share a batch, and
+    every epoch has new batches in a new order. The same seed gives the same batches. With
+    `shuffle=False` rows keep their order, so row i of `model.predict(batches)` belongs to row i of
+    the data. With `shuffle=False`, a row that is much longer than its neighbours has a batch of its
+    own. The results of `batches.predict(model)` are in the order of the data with and without
+    `shuffle`.
 
-    If there are several lengths, the first two batches differ in length. TensorFlow then treats the
+    If there are several lengths, the first two batches differ in length. So TensorFlow treats the
     length as variable.
 
     Args:
@@ -310,7 +311,7 @@ class SequenceBatches(Batches):
             argument of `fit`.
         **kwargs: `workers`, `use_multiprocessing` and `max_queue_size` of `keras.utils.PyDataset`.
 
-    Real numbers are served as float32, and integers are served as int32.
+    Batches contain real numbers as float32, and integers as int32.
 
     Raises:
         ValueError: If the arguments do not fit together, or if a row is longer than the last

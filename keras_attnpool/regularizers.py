@@ -105,13 +105,14 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 class AttentionOrthogonality(HeadRegularizer):
     """Favours heads that attend to few and different tokens: `factor * ||A A^T - I||_F^2`.
 
-    The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if its head attends
-    to a single token. An entry off the diagonal is 0 only if no token gets weight from both heads.
-    The norm is squared, as printed in both papers. For weights `(heads, time, features)`, as in
-    `GeneralizedPooling`, the penalty is the mean over the features.
+    The rows of `A` sum to 1. So an entry on the diagonal of `A A^T` is 1 only if the head of this
+    entry attends to a single token. An entry off the diagonal is 0 only if no token gets weight
+    from both heads. The norm is squared, as in the equations of both papers. For weights `(heads,
+    time, features)`, as in `GeneralizedPooling`, the penalty is the mean over the features.
 
     Args:
-        factor: Weight in the loss. LAMA uses 0.2. Lin et al. use 1.0 for the Yelp reviews.
+        factor: Weight in the loss. LAMA uses 0.2. The paper of Lin et al., 2017, uses 1.0 for the
+            Yelp reviews.
 
     Raises:
         ValueError: If `factor` is not a finite number.
@@ -128,10 +129,10 @@ class AttentionOrthogonality(HeadRegularizer):
     ... )
 
     Reference:
-        - [Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, eq. 8](
+        - [Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, equation 8](
           https://openreview.net/forum?id=BJC_jUqxe)
         - Mehta et al., Compact Multi-Head Self-Attention for Learning Supervised Text
-          Representations, eq. 18 and 19a (`J = L - factor * D`)
+          Representations, equations 18 and 19a (`J = L - factor * D`)
     """
 
     def __init__(self, factor: float = 1.0) -> None:
@@ -178,7 +179,7 @@ class CosineDisagreement(HeadRegularizer):
 
     Reference:
         - Mehta et al., Compact Multi-Head Self-Attention for Learning Supervised Text
-          Representations, eq. 18 and 19b (`J = L - factor * D`)
+          Representations, equations 18 and 19b (`J = L - factor * D`)
     """
 
     def __init__(self, factor: float = 0.2) -> None:
@@ -196,13 +197,13 @@ class HeadDistance(HeadRegularizer):
     """Penalises small distances between heads: `factor * sum_{i<j} max(threshold - d_ij, 0)`.
 
     Here `d_ij = ||x_i - x_j||_F^2`, squared as in the paper. As a `kernel_regularizer` on a kernel
-    `(heads, ...)` the penalty is the paper's eq. 7. As an `attention_regularizer` it is eq. 8, and
-    as a `vector_regularizer` it is eq. 9.
+    `(heads, ...)` the penalty is the paper's equation 7. As an `attention_regularizer` it is
+    equation 8, and as a `vector_regularizer` it is equation 9.
 
     Only pairs with a distance below the threshold have a penalty. Initial kernels have a much
     larger distance: about 800 for Glorot kernels of 600 x 300. So with the paper's threshold of 1,
-    the penalty of eq. 7 and its gradient are exactly zero from the start. Identical heads also have
-    a zero gradient.
+    the penalty of equation 7 and its gradient are exactly zero from the start. Identical heads also
+    have a zero gradient.
 
     Our extension `normalize=True` divides `d_ij` by the mean of `||x_i||_F^2` and `||x_j||_F^2`.
     The threshold is then a relative distance, which does not depend on the size of the heads. This
@@ -212,7 +213,8 @@ class HeadDistance(HeadRegularizer):
 
     Args:
         factor: Weight in the loss, the paper's mu (1 to 1e-4).
-        threshold: Smallest squared distance without a penalty, the paper's lambda, a number >= 0.
+        threshold: Smallest squared distance that has no penalty, a number >= 0. The paper calls it
+            lambda.
         batch_mean: Whether the hinge `max(threshold - d_ij, 0)` is applied to the mean distance of
             the batch, as in the authors' released code. With `False` the hinge is applied to each
             example, as in the equations.
@@ -233,7 +235,7 @@ class HeadDistance(HeadRegularizer):
     1.0
 
     Reference:
-        - Chen et al., Enhancing Sentence Embedding with Generalized Pooling, eq. 7-9
+        - Chen et al., Enhancing Sentence Embedding with Generalized Pooling, equations 7-9
     """
 
     def __init__(

@@ -14,7 +14,7 @@ def guided_accuracy(steps: Array, weights: Array, labels: Array, classes: int) -
 
     Ids become word vectors. The classifier applies a hidden layer to each step, adds up the steps
     with the given `weights`, and computes class scores. The classifier trains on a random half of
-    each class, always from the same initial values and for the same number of epochs. Its accuracy
+    each class, always from the same initial values and for the same number of epochs. The accuracy
     is measured on the other half. The classifier reads each step alone, so only the weights depend
     on the other steps.
     """

@@ -24,8 +24,8 @@ class Removal:
 
     Attributes:
         inputs: The `Inputs`.
-        used: Boolean array `(rows,)`, the rows that have a step. The attributes below have only
-            these rows.
+        used: Boolean array `(rows,)`, the rows that have a step. The attributes below have only the
+            rows that `used` selects.
         mask: Boolean array `(used, time)`. A row holds its sentences one after the other.
         sizes: Number of steps of each row `(used,)`.
         classes: The class of each row `(used,)`.

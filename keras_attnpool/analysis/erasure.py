@@ -148,12 +148,12 @@ def leave_one_out(
     """Computes how much the probability of a class falls without each token.
 
     The value of token t is `p(class | text) - p(class | text without t)`. A token with a positive
-    value speaks for the class. The method needs predictions and no gradients. Papers often compare
-    attention with the result of this method.
+    value speaks for the class. The method needs only predictions, and no gradients. Papers often
+    compare attention with the result of this method.
 
     An input is a mask if it holds booleans, or if its name contains "mask". An input is also a mask
-    if each of its rows has all ones on one side, and another input has floats for the same steps.
-    `batch_independence` has the same rule for masks.
+    if each of its rows consists of 1 and 0 with at most one change, and another input has floats
+    for the same steps. `batch_independence` has the same rule for masks.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.

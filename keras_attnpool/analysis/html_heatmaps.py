@@ -58,7 +58,7 @@ def heatmap_html(
             given, each sentence has its own line, with the sentence's share of the row's weight.
         row_names: Name of each row, if the rows are not heads. Defaults to "head 1", "head 2" ...
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set the same `vmax` for several texts to compare them.
+            weight. To compare texts, give all of them the same `vmax`.
         unit: Note beside the colour scale. If no weight is negative, the note defaults to the
             uniform weight, 1 / `time`.
 

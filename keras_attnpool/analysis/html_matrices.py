@@ -27,7 +27,7 @@ def matrices_html(
             has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
         vmax: The absolute value that gets the full colour. Defaults to the largest finite absolute
-            value of each matrix. Set `vmax` to compare matrices.
+            value of each matrix. To compare matrices, set `vmax`.
 
     Returns:
         A `<style>` and a `<figure>`. `IPython.display.HTML` shows the piece in a notebook.

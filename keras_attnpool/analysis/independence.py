@@ -39,8 +39,9 @@ class BatchIndependence(NamedTuple):
     Attributes:
         holds: Whether all differences are within the tolerance.
         tolerance: The largest difference that counts as rounding.
-        differences: One dict per row, from checks to the row's differences. The checks are
-            `"repeat"`, `"neighbours"`, `"order"`, `"padding length"` and `"padding content"`.
+        differences: One dict per row. The keys are the checks, and the values are the row's
+            differences. The checks are `"repeat"`, `"neighbours"`, `"order"`, `"padding length"`
+            and `"padding content"`.
         largest: The largest of all differences.
         row: The row of the largest difference.
         check: The check of the largest difference.
@@ -98,13 +99,13 @@ def batch_independence(
     whose output differs at the steps of the row.
 
     Padding is 0 for ids and False for a mask. Floats are padded with the mask value of the model's
-    `Masking` layer, or with zeros if the model has no such layer. Floats of one length are not
-    padded if the model has neither a `Masking` layer nor a mask among its inputs; the result says
-    so. Padding follows the rows, or precedes them if `rows` are padded in front. An input is a mask
-    if it holds booleans or has "mask" in its name. An input is also a mask if each of its rows has
-    all ones on one side, and another input has floats for the same steps. A strided mask may have
-    fewer steps than the other inputs. The length of the mask in `rows` tells how many steps the
-    mask has.
+    `Masking` layer, or with zeros if the model has no such layer. If all rows of floats have one
+    length, and the model has no `Masking` layer and no mask as an input, the rows are not padded.
+    The result then names the checks that were left out. Padding is added at the end of each row, or
+    in front if `rows` are padded in front. An input is a mask if it holds booleans or has "mask" in
+    its name. An input is also a mask if each of its rows consists of 1 and 0 with at most one
+    change, and another input has floats for the same steps. A mask with a stride may have fewer
+    steps than the other inputs. The length of the mask in `rows` tells how many steps the mask has.
 
     Args:
         model: Any Keras model.
@@ -112,8 +113,8 @@ def batch_independence(
             dict of arrays for a model with several inputs. Batches, a dict of arrays and a dict of
             lists of rows are allowed too. The mask may be left out if the rows are not padded. A
             few rows are enough.
-        tolerance: The largest difference that counts as rounding. `None` is 1e-2 if any layer
-            computes in half precision, and 1e-4 otherwise.
+        tolerance: The largest difference that counts as rounding. With `None` the tolerance is 1e-2
+            if a layer computes in half precision, and 1e-4 if no layer does.
 
     Returns:
         `BatchIndependence`: the differences per row and check, and the first layer that differs.

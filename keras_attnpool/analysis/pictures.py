@@ -48,7 +48,7 @@ def series_html(
         title: A heading.
         label: A second line, for instance the prediction.
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set `vmax` to compare several rows.
+            weight. To compare pictures, give all of them the same `vmax`.
         unit: Note beside the colour scale.
 
     Returns:
@@ -127,7 +127,7 @@ def grid_html(
         title: A heading.
         label: A second line, for instance the prediction.
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set `vmax` to compare several rows.
+            weight. To compare pictures, give all of them the same `vmax`.
         unit: Note beside the colour scale.
 
     Returns:
@@ -182,7 +182,7 @@ def ranked_html(
         title: A heading.
         label: A second line, for instance the prediction.
         vmax: The absolute weight that gets the full colour. Defaults to the largest absolute
-            weight. Set `vmax` to compare several rows.
+            weight. To compare pictures, give all of them the same `vmax`.
         unit: Note beside the colour scale.
 
     Returns:

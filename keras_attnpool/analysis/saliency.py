@@ -32,9 +32,10 @@ def gradient_saliency(
     (to first order). A token with a positive value speaks for the class. The absolute values rank
     tokens by influence.
 
-    The model runs in inference mode. Its weights, trainable flags and compiled state are not
-    changed. An outer model multiplies the embeddings by a gate of ones. Only the gate is trainable.
-    One SGD step with learning rate 1 changes the gate by its gradient. This gradient is the result.
+    The model runs in inference mode. The weights, the trainable flags and the compiled state of the
+    model are not changed. An outer model multiplies the embeddings by a gate of ones. Only the gate
+    is trainable. One SGD step with learning rate 1 changes the gate by its gradient. This gradient
+    is the result.
 
     If the predicted probability is exactly 1 in float32, the gradient is 0.
 

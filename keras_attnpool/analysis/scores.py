@@ -197,7 +197,7 @@ class _Observed(keras.Model):  # type: ignore[misc]
 
 
 def split_arguments(layer: Any, args: Any, kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Splits a call's named arguments into those with tensors and those without."""
+    """Splits a call's named arguments into arguments with tensors and arguments without tensors."""
     signature = inspect.signature(layer.call)
     tensors: dict[str, Any] = {}
     others: dict[str, Any] = {}

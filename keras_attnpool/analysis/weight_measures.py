@@ -91,8 +91,8 @@ def kendall_tau(weights: Any, others: Any, mask: Any = None) -> Float64s:
     Tau is `(same - opposite) / sqrt(pairs untied in the first * pairs untied in the second)`. Here
     `same` is the number of token pairs that both attributions rank in the same order, and
     `opposite` is the number of pairs that they rank in opposite order. A pair of tokens that is
-    tied in one of the attributions counts in neither number. Tau lies between -1 and 1. Tau of
-    unrelated orders is 0 on average.
+    tied in one of the attributions is not counted. Tau lies between -1 and 1. Tau of unrelated
+    orders is 0 on average.
 
     Args:
         weights: One row `(time,)` per text, or one array `(texts, time)`, of positive or negative

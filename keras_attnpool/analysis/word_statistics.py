@@ -37,9 +37,9 @@ def top_attended_words(
         k: Number of words per class, at least 1.
         min_count: Words with fewer occurrences in the texts of a class are left out.
         score: `"mean"` is the mean weight of the word's occurrences. `"relative"` is the mean of
-            the weight times the text's length in tokens. Uniform attention then has the score 1,
-            for texts of any length. `"sum"` is the sum of the weights, which favours frequent
-            words.
+            the weight times the text's length in tokens. With `"relative"`, uniform attention has
+            the score 1 for texts of any length. `"sum"` is the sum of the weights, which favours
+            frequent words.
 
     Returns:
         A dict from each class to its list of `(word, score, count)`, with the largest score first.

@@ -48,7 +48,7 @@ class MaskReader:
 class MaskedInputs(LayerArguments, MaskReader):
     """Base of the layers that read `(batch, time, dim)` and a mask.
 
-    Not public: it checks shapes and reads the mask.
+    Not public: this class checks shapes and reads the mask.
 
     Call arguments:
         inputs: Float tensor `(batch, time, dim)`.

@@ -32,7 +32,7 @@ class AddPositionEmbedding(MaskedInputs):
         embeddings_initializer: Initializer of P. `None` is a normal distribution with mean 0 and
             standard deviation 0.1.
         embeddings_regularizer: Regularizer of P.
-        seed: Seed of the initializer, if the initializer has none.
+        seed: Seed of the initializer. An initializer with its own seed ignores this seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:

@@ -99,10 +99,12 @@ class AttentionPooling(AttentionPoolingBase):
       has the shape of b.
 
     Reference:
-        - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, eq. 5-7
+        - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, equations
+          5-7
         - Zhou et al., 2016, Attention-Based Bidirectional LSTM Networks for Relation
-          Classification, eq. 9-12
-        - Ilse, Tomczak and Welling, 2018, Attention-based Deep Multiple Instance Learning, eq. 7-9
+          Classification, equations 9-12
+        - Ilse, Tomczak and Welling, 2018, Attention-based Deep Multiple Instance Learning,
+          equations 7-9
     """
 
     def __init__(

@@ -23,12 +23,12 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
     3. `mu = sum_t alpha_t * h_t`, `sigma = sqrt(max(sum_t alpha_t * (h_t - mu)^2, epsilon))`
     4. `output = [mu; sigma]`
 
-    Okabe et al. write the variance as `sum_t alpha_t * h_t^2 - mu^2`. The paper's formula gives the
-    same number with larger rounding errors. `k` adds the same number to all steps, and the softmax
-    cancels this number. With `global_context=True`, `W [h_t; m; s]` replaces `W h_t`. Here `m =
-    sum_t h_t / n` is the mean of the `n` kept steps, and `s = sqrt(max(sum_t (h_t - m)^2 / n,
-    epsilon))` is their standard deviation. The part `W [0; m; s] + b` is the same for all steps, so
-    the layer computes this part only once per row.
+    The paper of Okabe et al., 2018, writes the variance as `sum_t alpha_t * h_t^2 - mu^2`. The
+    paper's formula gives the same number with larger rounding errors. `k` adds the same number to
+    all steps, and the softmax cancels this number. With `global_context=True`, `W [h_t; m; s]`
+    replaces `W h_t`. Here `m = sum_t h_t / n` is the mean of the `n` kept steps, and `s =
+    sqrt(max(sum_t (h_t - m)^2 / n, epsilon))` is the standard deviation of these steps. The part `W
+    [0; m; s] + b` is the same for all steps, so the layer computes this part only once per row.
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
@@ -111,8 +111,8 @@ class AttentiveStatisticsPooling(AttentionPoolingBase):
 
     Reference:
         - Okabe, Koshinaka and Shinoda, 2018, Attentive Statistics Pooling for Deep Speaker
-          Embedding, eq. 3-6
-        - Desplanques, Thienpondt and Demuynck, 2020, ECAPA-TDNN, eq. 1-3: weights for each
+          Embedding, equations 3-6
+        - Desplanques, Thienpondt and Demuynck, 2020, ECAPA-TDNN, equations 1-3: weights for each
           feature, and the global context
     """
 

@@ -94,7 +94,7 @@ class BidirectionalGRU(BidirectionalBase):
         - Cho et al., 2014, Learning Phrase Representations using RNN Encoder-Decoder for
           Statistical Machine Translation. Here the reset gate acts after the product, as in cuDNN
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
-          Supervised Text Representations, eq. 1-6
+          Supervised Text Representations, equations 1-6
         - Yang et al., 2016, Hierarchical Attention Networks for Document Classification, section
           2.1
     """

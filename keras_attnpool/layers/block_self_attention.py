@@ -42,8 +42,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     The first block begins at the first kept step. A padded step between kept steps takes a place in
     its block. A block without a kept step is 0. Without `block_length`, `n` is the length of each
-    text, from the first to the last kept step. So neither the length nor the side of the padding
-    changes a result.
+    text, from the first to the last kept step. So the length and the side of the padding do not
+    change a result.
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. The mask comes from the previous layers, or you pass `mask=`. No step
@@ -54,8 +54,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         units: Size of the output and of the hidden states.
         direction: The steps and the blocks that a step attends to. `"forward"` allows earlier
             steps, `"backward"` allows later steps, and `None` allows all steps except the step
-            itself. For blocks, the three values mean earlier, later and all other blocks. The names
-            are the paper's names.
+            itself. For blocks, the three values mean earlier, later and all other blocks. The paper
+            uses the same names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation of steps 1 and 6, and of the hidden layer in step 4.
@@ -116,7 +116,7 @@ class BlockSelfAttention(DirectionalAttentionBase):
 
     Difference: the released code computes the block length from the padded length of a batch, and
     blocks of words attend to blocks of padding. So the result of the released code depends on the
-    padding. The result of this layer does not.
+    padding. The result of this layer does not depend on the padding.
 
     Reference:
         - Shen et al., 2018, Bi-Directional Block Self-Attention for Fast and Memory-Efficient

@@ -45,7 +45,7 @@ class CharacterEmbedding(LayerArguments, MaskReader):
         bias_initializer: Initializer of the biases.
         embeddings_regularizer: Regularizer of the characters' vectors.
         kernel_regularizer: Regularizer of the kernels.
-        seed: Seed of all initializers that have none.
+        seed: Seed of the initializers. An initializer with its own seed ignores this seed.
         **kwargs: `name`, `dtype`, `trainable`, `activity_regularizer` of `keras.layers.Layer`.
 
     Call arguments:
@@ -56,7 +56,7 @@ class CharacterEmbedding(LayerArguments, MaskReader):
             inputs' Keras mask.
 
     Input shape:
-        `(batch, time, word_length)`; all three may be `None`.
+        `(batch, time, word_length)`; all three sizes may be `None`.
 
     Output shape:
         `(batch, time, filters * len(kernel_sizes))`.
@@ -89,9 +89,9 @@ class CharacterEmbedding(LayerArguments, MaskReader):
     - `kernel_k` `(k, char_dim, filters)` for each kernel size k, such as `kernel_1` and `kernel_3`.
     - `bias_k` `(filters,)` for each kernel size k, with `use_bias=True`.
 
-    Difference: the official code pads all words of a batch to the longest word. In that code,
-    windows reach past the end of a shorter word, but not past the end of the longest word. In this
-    layer, windows may reach past the end of every word.
+    Difference: the official code pads all words of a batch to the longest word. In the official
+    code, windows reach past the end of a shorter word, but not past the end of the longest word. In
+    this layer, windows may reach past the end of every word.
 
     Reference:
         - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, sections 3.1

@@ -37,7 +37,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
         value_conv: Whether V is convolved. With `False` V equals the inputs, as in the official
             code, and `dim` must be `filters`.
         activation: Activation of K and V.
-        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`.
+        scale: Divisor of the scores. With `None` the divisor is `sqrt(filters / num_heads)`.
         normalizer: Function that turns scores into weights: `"softmax"`, `"sparsemax"` or
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
@@ -94,7 +94,7 @@ class ConvAttentionPooling(AttentionPoolingBase):
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
-          Classification, eq. 5
+          Classification, equation 5
     """
 
     def __init__(

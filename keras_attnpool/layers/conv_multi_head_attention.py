@@ -45,8 +45,8 @@ class ConvMultiHeadAttention(AttentionBase):
         parallel: Whether the layer has the second attention of step 3.
         activation: Activation of Q, K and V.
         parallel_activation: Activation of the second attention's V.
-        scale: Divisor of the scores. `None` is `sqrt(filters / num_heads)`, the square root of a
-            head's width. Equation 1 of the paper divides by `sqrt(filters)`.
+        scale: Divisor of the scores. With `None` the divisor is `sqrt(filters / num_heads)`, the
+            square root of a head's width. Equation 1 of the paper divides by `sqrt(filters)`.
         layer_norm: Whether the layer norm of step 4 is applied. Its epsilon is 1e-6.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
@@ -105,7 +105,7 @@ class ConvMultiHeadAttention(AttentionBase):
 
     Reference:
         - Gao, Ramanathan and Tourassi, Hierarchical Convolutional Attention Networks for Text
-          Classification, eq. 1-4
+          Classification, equations 1-4
     """
 
     def __init__(

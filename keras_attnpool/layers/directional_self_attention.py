@@ -98,8 +98,8 @@ class DirectionalSelfAttention(DirectionalAttentionBase):
     - The sum of `gate/inputs_bias`, `gate/attention_bias` and `gate/output_bias` `(units,)` is b_f.
 
     Difference: here a padded step, and a step that has no step to attend to, have weights of
-    exactly 0. The released code subtracts a large constant from all scores of such a step, so the
-    softmax gives equal weights. Then the code multiplies the result by 0.
+    exactly 0. If a step has no step to attend to, the released code subtracts a large constant from
+    all its scores, so the softmax gives equal weights. Then the code multiplies the result by 0.
 
     Reference:
         - Shen et al., 2018, DiSAN: Directional Self-Attention Network for RNN/CNN-Free Language

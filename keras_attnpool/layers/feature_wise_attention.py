@@ -85,7 +85,7 @@ class FeatureWiseAttention(AttentionBase):
     - `score_kernel` `(hidden, dim)` is W2, and `score_bias` `(dim,)` is b2.
 
     Reference:
-        - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-4
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, equations 1-4
     """
 
     def __init__(

@@ -20,8 +20,8 @@ class FusionGate(FusionBase):
     1. `F = sigmoid(W_1 h + b_1 + W_2 s + b_2 + b_o)`
     2. `output = F * h + (1 - F) * s`
 
-    The paper has one bias. The released code has these three biases, but only their sum matters.
-    The layer has all three biases, so that it can load published weights.
+    The paper has one bias. The released code has the three biases b_1, b_2 and b_o, but only their
+    sum matters. The layer has all three biases, so that it can load published weights.
 
     Masking: `mask` has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. If the call has no `mask=`, the layer uses the mask of the first argument.

@@ -28,7 +28,7 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
     positive, such as the outputs of a ReLU. The layer computes the powers by logarithms and
     relative to the largest value. So no power overflows or vanishes, even in half precision. If the
     learned power becomes negative, the output approaches the minimum. A power between -0.001 and
-    0.001 counts as 0.001. The output is then nearly the geometric mean.
+    0.001 counts as 0.001. With the power 0.001 the output is nearly the geometric mean.
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps

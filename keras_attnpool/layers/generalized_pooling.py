@@ -34,8 +34,8 @@ class GeneralizedPooling(MultiHeadPoolingBase):
     gradient of `b2` is exactly 0. The layer has `b2` only because the paper has it.
 
     The paper's penalties are `keras_attnpool.regularizers.HeadDistance(...)` as
-    `kernel_regularizer` (eq. 7), `attention_regularizer` (eq. 8) and `vector_regularizer`
-    (eq. 9).
+    `kernel_regularizer` (equation 7), `attention_regularizer` (equation 8) and `vector_regularizer`
+    (equation 9).
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. The mask comes from the previous layers, or you pass `mask=`. A padded step
@@ -63,7 +63,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
         kernel_initializer: Initializer of both kernels. Each head gets separate initial values.
         bias_initializer: Initializer of the biases.
         kernel_regularizer: Regularizer of both kernels. A `HeadRegularizer` of this package applies
-            to W1 alone, as in eq. 7.
+            to W1 alone, as in equation 7.
         attention_regularizer: Regularizer of the attention weights `(heads, time * dim)` of each
             example.
         vector_regularizer: Regularizer of the heads' vectors of each example.
@@ -113,7 +113,7 @@ class GeneralizedPooling(MultiHeadPoolingBase):
       `(heads, 1)`.
 
     Reference:
-        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 4-6
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, equations 4-6
     """
 
     _heads_in_kernel = True

@@ -36,11 +36,11 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
       drops their results. If the encoder adds losses, these losses count an empty sentence as a
       sentence of one word.
     - Packed: the dictionary of `keras_attnpool.workbench.text.DocumentBatches(..., packed=k)`. The
-      arrays `"sentences_0"` `(rows, words)`, `"sentences_1"` ... hold the sentences, or their
+      arrays `"sentences_0"`, `"sentences_1"` and so on hold the sentences `(rows, words)`, or their
       features `(rows, words, dim)`. Short sentences are in narrow arrays, and long sentences are in
-      wide arrays. So there is little padding, on every backend. The array `"documents"` `(batch,
-      sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows of all
-      arrays are numbered together. The first row has the number 1.
+      wide arrays. So packed inputs have little padding, on every backend. The array `"documents"`
+      `(batch, sentences)` holds the number of each sentence's row, or 0 for no sentence. The rows
+      of all arrays are numbered together. The first row has the number 1.
 
     Masking: the integer id 0 is padding. If ids also have a mask, from previous layers or from
     `mask=`, a word is kept only if the mask keeps it and its id is not 0. A sentence without a kept
@@ -58,9 +58,9 @@ class HierarchicalEncoder(MaskReader, keras.layers.Layer):  # type: ignore[misc]
     Call arguments:
         inputs: One of the two kinds of input. Ids may also be floats with integer values.
         mask: Tensor `(batch, sentences, words)` of booleans, or of 0 and 1. True keeps a word. For
-            packed inputs it is a dictionary of tensors `(rows, words)`. Defaults to the inputs'
-            Keras mask.
-        training: Passed on to the encoder.
+            packed inputs the mask is a dictionary of tensors `(rows, words)`. Defaults to the
+            inputs' Keras mask.
+        training: Whether the encoder runs in training mode.
 
     Input shape:
         `(batch, sentences, words)`, `(batch, sentences, words, dim)`, or the packed dictionary; all

@@ -51,8 +51,8 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
         num_queries: Number of learned queries. PMA calls the queries seeds. SigLIP has one query
             and calls this query the probe.
         num_heads: Number of attention heads.
-        key_dim: Size of each head. `None` is `dim // num_heads`, and `num_heads` must then divide
-            `dim`.
+        key_dim: Size of each head. With `None` the size is `dim // num_heads`, and `num_heads` must
+            divide `dim`.
         key_projection: Whether queries and inputs are projected before the scores are computed.
             With `False` queries and inputs are not projected, and each head learns its own query.
         output_projection: Whether the joined heads are projected to `dim` features. With `False`
@@ -139,7 +139,7 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
       `output_beta` `(dim,)`.
 
     Reference:
-        - Lee et al., 2019, Set Transformer: pooling by multihead attention, eq. 6-7 and 11
+        - Lee et al., 2019, Set Transformer: pooling by multihead attention, equations 6-7 and 11
         - Zhai et al., 2022, Scaling Vision Transformers: the MAP head, which SigLIP has
         - Psomas et al., 2025, Attention, Please! Revisiting Attentive Probing Through the Lens of
           Efficiency: the efficient probe

@@ -120,7 +120,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
-          Supervised Text Representations, eq. 7-15
+          Supervised Text Representations, equations 7-15
     """
 
     def __init__(

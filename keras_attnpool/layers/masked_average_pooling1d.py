@@ -60,8 +60,8 @@ class MaskedAveragePooling1D(GlobalPoolingBase):
     Reference:
         - The AVG baseline of Mehta et al., Compact Multi-Head Self-Attention for Learning
           Supervised Text Representations, section 4.2
-        - Muennighoff, 2022, SGPT: GPT Sentence Embeddings for Semantic Search, eq. 2: weights that
-          grow with the position
+        - Muennighoff, 2022, SGPT: GPT Sentence Embeddings for Semantic Search, equation 2: weights
+          that grow with the position
     """
 
     def __init__(

@@ -13,8 +13,8 @@ from keras_attnpool.types import Tensor
 class MaskedMaxPooling1D(GlobalPoolingBase):
     """Takes the maximum of each feature over the kept steps of a sequence.
 
-    `keras.layers.GlobalMaxPooling1D` ignores masks. If all kept values are negative, that layer
-    returns the 0 of a padded step. In this layer a padded step is never the maximum.
+    `keras.layers.GlobalMaxPooling1D` ignores masks. If all kept values are negative, the Keras
+    layer returns the 0 of a padded step. In this layer a padded step is never the maximum.
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
     between kept steps. The mask comes from the previous layers, or you pass `mask=`. Padded steps

@@ -50,7 +50,7 @@ class PairMatching(keras.layers.Layer):  # type: ignore[misc]
     ```
 
     Reference:
-        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 10
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, equation 10
     """
 
     def __init__(self, **kwargs: Any) -> None:

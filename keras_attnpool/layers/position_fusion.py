@@ -89,7 +89,7 @@ class PositionFusion(FusionBase):
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
-          eq. 13-16
+          equations 13-16
     """
 
     def __init__(

@@ -114,7 +114,7 @@ class PositionalSelfAttention(SequenceAttentionBase):
 
     Reference:
         - Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
-          eq. 1-12
+          equations 1-12
     """
 
     def __init__(

@@ -94,7 +94,7 @@ class SequentialAttention(AttentionBase):
     front.
 
     Reference:
-        - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1-6
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, equations 1-6
     """
 
     def __init__(

@@ -87,7 +87,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     vector = keras_attnpool.layers.MaskedMaxPooling1D()(x)
     ```
 
-    Weights, by name, for the layers n = 1, 2 ... from the lowest to the highest:
+    Weights, by name, for the layers from n = 1, the lowest layer, to the highest layer:
 
     - `forward_n/lstm_cell/kernel` `(dim of the layer's input, 4 * units)`.
     - `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`.
@@ -101,7 +101,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     layer reads the words and the states of only the layer below.
 
     Reference:
-        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-3
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, equations 1-3
         - Nie and Bansal, 2017, Shortcut-Stacked Sentence Encoders for Multi-Domain Inference
     """
 

@@ -97,8 +97,9 @@ class StructuredSelfAttentionPooling(MultiHeadPoolingBase):
       `hidden/bias`.
 
     Reference:
-        - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, eq. 5-8
-        - Ilse, Tomczak and Welling, 2018, Attention-based Deep Multiple Instance Learning, eq. 9
+        - Lin et al., 2017, A Structured Self-Attentive Sentence Embedding, equations 5-8
+        - Ilse, Tomczak and Welling, 2018, Attention-based Deep Multiple Instance Learning, equation
+          9
     """
 
     def __init__(

@@ -48,8 +48,8 @@ class TokenWiseAttention(AttentionBase):
 
     The paper's network is `mode="dense"`, which maps the `time` numbers of a text to `time` scores.
     So each position has separate weights, and all texts must have the same known length. Positions
-    count from the first kept step. `mode="pointwise"` maps the number of each step to its score, so
-    texts may have any length.
+    are counted from the first kept step. `mode="pointwise"` computes the score of each step from
+    the number of this step alone, so texts may have any length.
 
     Masking: the inputs' mask has the shape `(batch, time)`, and True keeps a step. Padded steps may
     lie between kept steps. The network reads 0 at padded steps, and their weight is exactly 0. A
@@ -113,7 +113,8 @@ class TokenWiseAttention(AttentionBase):
       softmax cancels b2.
 
     Reference:
-        - Zhou et al., Sequential Attention Module for Natural Language Processing, eq. 1, 5 and 6
+        - Zhou et al., Sequential Attention Module for Natural Language Processing, equations 1, 5
+          and 6
     """
 
     def __init__(

@@ -34,10 +34,11 @@ def AttentionBiLSTM(
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
-        merge_mode: `"sum"` adds the states of the two directions, as Zhou et al. do. `"concat"`
-            concatenates these states.
+        merge_mode: `"sum"` adds the states of the two directions, as in the original paper.
+            `"concat"` concatenates these states.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of BiLSTMs. Zhou et al. use 1, and SAM's paper uses 2.
+        num_layers: Number of BiLSTMs. The original paper uses 1 BiLSTM, and SAM's paper uses 2
+            BiLSTMs.
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.

@@ -98,9 +98,9 @@ def BiLSTM(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, including padding. With a number, the output of a
-            `CharacterEmbedding` is joined to each word's embedding. With `None` the model reads
-            only the words.
+        num_characters: Number of character ids, including padding. If a number is given, the output
+            of a `CharacterEmbedding` is joined to each word's embedding. With `None` the model
+            reads only the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.

@@ -116,8 +116,8 @@ def BiBloSAN(
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
         num_classes: Number of classes.
         units: Size of the attention of one direction.
-        block_length: Number of tokens per block. `None` computes it from the length of each text,
-            see `BlockSelfAttention`.
+        block_length: Number of tokens per block. With `None` the number follows from the length of
+            each text, see `BlockSelfAttention`.
         activation: Activation of the attentions and of the pooling. The released code for sentiment
             uses `"relu"`. The default in the released library is `"elu"`.
         embedding_dim: Size of the embeddings when no matrix is given.

@@ -59,21 +59,22 @@ def GeneralizedPoolingClassifier(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        num_characters: Number of character ids, including padding. With a number, the output of a
-            `CharacterEmbedding` is joined to each word's embedding. With `None` the model reads
-            only the words.
+        num_characters: Number of character ids, including padding. If a number is given, the output
+            of a `CharacterEmbedding` is joined to each word's embedding. With `None` the model
+            reads only the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
         embedding_dropout: Share of the embeddings that is dropped in training. The released code
             has 0.5, and the paper does not mention this dropout.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of stacked BiLSTMs. The paper has 1 for texts and 3 for pairs.
+        num_layers: Number of stacked BiLSTMs. The paper has 1 BiLSTM for texts and 3 BiLSTMs for
+            pairs.
         shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
         attention_dropout: Share of the attention weights that is dropped in training.
-        kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
-        attention_regularizer: Penalty on the attention weights (eq. 8).
-        vector_regularizer: Penalty on the heads' vectors (eq. 9).
+        kernel_regularizer: Penalty on the kernels of the scores (equation 7).
+        attention_regularizer: Penalty on the attention weights (equation 8).
+        vector_regularizer: Penalty on the heads' vectors (equation 9).
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers (0.5 in the released code).
         classifier_activation: Activation of the output; `None` gives logits.
@@ -103,7 +104,7 @@ def GeneralizedPoolingClassifier(
     ```
 
     Reference:
-        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-9
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, equations 1-9
     """
     inputs, states = stacked_bilstm(locals())
     return classifier(locals(), inputs, _generalized(locals())(states), shortcut=True)
@@ -165,21 +166,22 @@ def GeneralizedPoolingPair(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the word embeddings are trained. The paper does not train the
             embeddings for pairs.
-        num_characters: Number of character ids, including padding. With a number, the output of a
-            `CharacterEmbedding` is joined to each word's embedding. With `None` the model reads
-            only the words.
+        num_characters: Number of character ids, including padding. If a number is given, the output
+            of a `CharacterEmbedding` is joined to each word's embedding. With `None` the model
+            reads only the words.
         char_dim: Size of a character's embedding.
         char_filters: Number of filters per width.
         char_kernel_sizes: Widths of the windows, in characters.
         embedding_dropout: Share of the embeddings that is dropped in training. The released code
             has 0.5, and the paper does not mention this dropout.
         lstm_units: Units of the LSTMs per direction.
-        num_layers: Number of stacked BiLSTMs. The paper has 1 for texts and 3 for pairs.
+        num_layers: Number of stacked BiLSTMs. The paper has 1 BiLSTM for texts and 3 BiLSTMs for
+            pairs.
         shortcut: Kind of shortcuts, `"full"` or `"per_direction"`, see `ShortcutStackedBiLSTM`.
         attention_dropout: Share of the attention weights that is dropped in training.
-        kernel_regularizer: Penalty on the kernels of the scores (eq. 7).
-        attention_regularizer: Penalty on the attention weights (eq. 8).
-        vector_regularizer: Penalty on the heads' vectors (eq. 9).
+        kernel_regularizer: Penalty on the kernels of the scores (equation 7).
+        attention_regularizer: Penalty on the attention weights (equation 8).
+        vector_regularizer: Penalty on the heads' vectors (equation 9).
         hidden_units: Units of each of the classifier's two hidden layers.
         dropout: Dropout of both hidden layers (0.5 in the released code).
         classifier_activation: Activation of the output; `None` gives logits.
@@ -209,7 +211,7 @@ def GeneralizedPoolingPair(
     ```
 
     Reference:
-        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, eq. 1-10
+        - Chen, Ling and Zhu, Enhancing Sentence Embedding with Generalized Pooling, equations 1-10
         - Tai, Socher and Manning, 2015, Improved Semantic Representations From Tree-Structured Long
           Short-Term Memory Networks, section 4.2 (graded relatedness)
     """

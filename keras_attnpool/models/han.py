@@ -33,7 +33,8 @@ def HAN(
         vocabulary_size: Number of token ids, including padding (id 0).
         num_classes: Number of classes.
         gru_units: Units of the GRUs per direction.
-        hidden_dim: Hidden units of the attentions. HCAN's paper has 200, and HAN's paper has 100.
+        hidden_dim: Hidden units of the attentions. HCAN's paper has 200 units, and HAN's paper has
+            100 units.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
             Every value of `packed` gives the same weights with the same names.
         embedding_dim: Size of the embeddings when no matrix is given.
@@ -47,8 +48,8 @@ def HAN(
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
         are int32 ids `(batch, sentences, words)`, where 0 is padding. With `packed` the inputs are
-        a dictionary. Its entries are `"sentences_0"`, `"sentences_1"` ... `(rows, words)`, and
-        `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the attention over
+        a dictionary. Its entries are `"sentences_0"` `(rows, words)`, `"sentences_1"` and so on,
+        and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the attention over
         sentences has the path `pooling`, and the attention over words has the path
         `sentences/word_pooling`. The model is not compiled.
 

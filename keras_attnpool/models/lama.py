@@ -58,15 +58,15 @@ def LAMA(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         gru_units: Units of the GRU per direction, or `None` for no GRU.
-        use_hidden: Whether the scores are computed from a hidden layer of the tokens (eq. 7).
+        use_hidden: Whether the scores are computed from a hidden layer of the tokens (equation 7).
         l2_normalize: Whether scores are normalised over the heads.
         learn_scale: Whether each head learns a scale for its scores (our addition).
         scale_initializer: Initializer of the scale.
         attention_dropout: Share of the attention weights that is dropped in training.
-        attention_regularizer: Penalty on the attention weights (19a).
-        vector_regularizer: Penalty on the heads' vectors (19b).
+        attention_regularizer: Penalty on the attention weights (equation 19a).
+        vector_regularizer: Penalty on the heads' vectors (equation 19b).
         hidden_units: Units of the classifier's hidden layer, or `None` for the linear classifier of
-            eq. 16.
+            equation 16.
         dropout: Dropout of the classifier.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.
@@ -93,7 +93,7 @@ def LAMA(
 
     Reference:
         - Mehta, Rangwala and Ramakrishnan, Compact Multi-Head Self-Attention for Learning
-          Supervised Text Representations, eq. 1-19 and section 3.5
+          Supervised Text Representations, equations 1-19 and section 3.5
     """
     tokens, embedded = embed_tokens(locals())
     states = embedded
@@ -158,15 +158,15 @@ def LAMAEncoder(
         embedding_dim: Size of the embeddings when no matrix is given.
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
-        use_hidden: Whether the scores are computed from a hidden layer of the tokens (eq. 7).
+        use_hidden: Whether the scores are computed from a hidden layer of the tokens (equation 7).
         l2_normalize: Whether scores are normalised over the heads.
         learn_scale: Whether each head learns a scale for its scores (our addition).
         scale_initializer: Initializer of the scale.
         attention_dropout: Share of the attention weights that is dropped in training.
-        attention_regularizer: Penalty on the attention weights (19a).
-        vector_regularizer: Penalty on the heads' vectors (19b).
+        attention_regularizer: Penalty on the attention weights (equation 19a).
+        vector_regularizer: Penalty on the heads' vectors (equation 19b).
         hidden_units: Units of the classifier's hidden layer, or `None` for the linear classifier of
-            eq. 16.
+            equation 16.
         dropout: Dropout of the classifier.
         classifier_activation: Activation of the output; `None` gives logits.
         name: Name of the model.

@@ -58,9 +58,9 @@ def MPSAN(
     5. In this list, `bw` is `("earlier",)`, `fw` is `("later",)`, `fa2` is `("faraway_2",)`, and
     `fa3` is `("faraway_3",)`. `+sd` adds `"scaled_distance"`, and `+d` adds `"distance"`:
 
-    - table 2 numbers its models 0 to 6. Their `positions` are `()`, `(bw, fw)`, `(bw+sd, fw+sd)`,
-      `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and `(fa2, fa3, bw+d,
-      fw+d)`. The default value of `positions` gives MPSAN.
+    - table 2 numbers its models from 0 to 6. The `positions` of these models are `()`, `(bw, fw)`,
+      `(bw+sd, fw+sd)`, `(fa2, fa3)`, `(fa2, fa3, bw, fw)`, `(fa2+sd, fa3+sd, bw+sd, fw+sd)` and
+      `(fa2, fa3, bw+d, fw+d)`. The default value of `positions` gives MPSAN.
     - table 3: `fusion="gate"` applies DiSAN's fusion gate to each attention and concatenates the
       results.
     - table 4: `per_feature=True` computes a separate score for each feature.
@@ -95,8 +95,8 @@ def MPSAN(
     Returns:
         A functional `keras.Model` that maps int32 ids `(batch, time)`, where 0 is padding, to
         float32 scores `(batch, num_classes)`. The layers have the names `attention_0`,
-        `attention_1` ..., `fusion` (or `fusion_0` ... for gates) and `pooling`. The model is not
-        compiled.
+        `attention_1` and so on, `fusion` (for gates `fusion_0` and so on), and `pooling`. The model
+        is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

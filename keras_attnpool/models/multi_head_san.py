@@ -30,7 +30,7 @@ def MultiHeadSAN(
     The attention is `keras.layers.MultiHeadAttention`, and the pooling is
     `MultiDimAttentionPooling`. Without positions the model could not see the order of the words.
     The position layer is from KerasHub, so building and loading this model needs `keras-hub`.
-    Positions count from the first kept step.
+    Positions are counted from the first kept step.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

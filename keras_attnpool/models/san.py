@@ -29,7 +29,8 @@ def SAN(
 ) -> keras.Model:
     """Builds SAN: embeddings, BiGRU, structured self-attention pooling, MLP.
 
-    Lin et al. use an LSTM. This model has a GRU, as in the comparison of the LAMA paper.
+    The original SAN of Lin et al., 2017, has an LSTM. This model has a GRU, as in the comparison of
+    the LAMA paper.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0).

@@ -60,8 +60,8 @@ def TextClassifier(
     The names of poolings are listed in `layers.get`. Examples are `"mean"`, `"max"`, `"attention"`,
     `"lama"` and `"learned_query"`.
 
-    Every layer gets the mask, even if an earlier layer loses it. Before a layer of another package,
-    the padded steps are set to 0. Short names may have hyphens instead of underscores.
+    Every layer gets the mask, even if an earlier layer loses the mask. Before a layer of another
+    package, the padded steps are set to 0. Short names may have hyphens instead of underscores.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.
@@ -80,7 +80,7 @@ def TextClassifier(
         embeddings: Pre-trained embedding matrix `(vocabulary_size, dim)`, float, or `None`.
         trainable_embeddings: Whether the embeddings are fine-tuned.
         embedding_dropout: Share of the words' vectors that is dropped in training.
-        hierarchical: Whether a text is divided into sentences. An encoder and a pooling then
+        hierarchical: Whether a text is divided into sentences. With `True` an encoder and a pooling
             compute one vector per sentence. A second encoder and pooling, with separate weights,
             compute one vector from the sentences' vectors.
         packed: 0 for padded inputs; k for the inputs of `text.DocumentBatches(..., packed=k)`.
@@ -106,9 +106,9 @@ def TextClassifier(
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The input is
         int32 ids `(batch, time)`, where 0 is padding. With `hierarchical=True` the ids are `(batch,
         sentences, words)`. With a backbone the model has the inputs of the backbone. Layers given
-        by name are named `encoder` (several are `encoder_0`, `encoder_1` ...) and `pooling`. In a
-        hierarchical model, the layers of the words are named `word_encoder` and `word_pooling`. The
-        model is not compiled.
+        by name are named `encoder` and `pooling`. Several encoders are named `encoder_0`,
+        `encoder_1` and so on. In a hierarchical model, the layers of the words are named
+        `word_encoder` and `word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

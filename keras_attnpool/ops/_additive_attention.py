@@ -45,8 +45,8 @@ def additive_attention(
         penalty: Finite float tensor `(time, time)`, query by key, that is subtracted from the
             scores.
         return_attention_scores: Whether to return the weights.
-        bounded: Whether all scores lie in [-10, 10]. If all scores do, and there is no penalty, the
-            softmax need not subtract the maximum. With one score per feature, this saves time.
+        bounded: Whether all scores lie in [-10, 10]. With `True` and without a penalty, the softmax
+            does not subtract the maximum. With one score per feature, this saves time.
         zero_padding: Whether the output at padded steps is 0 even if no weights are returned. With
             `False` and without returned weights, the output at padded steps is any finite number.
 

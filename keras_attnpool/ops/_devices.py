@@ -90,7 +90,8 @@ MOST_CONSTANTS, LARGEST_CONSTANT = 256, 2**16
 def constant(name: Any, x: Tensor, make: Callable[[], Any]) -> Any:
     """Returns the small tensor `make()`, which depends only on `name` and the dtype of `x`.
 
-    On PyTorch the tensor is cached. So it is created, or copied to an accelerator, only once.
+    On PyTorch the tensor is cached. So the tensor is created, or copied to an accelerator, only
+    once.
 
     Args:
         name: Hashable name of the constant.
@@ -146,9 +147,9 @@ def number_of_kept(mask: Tensor, dtype: str) -> Tensor:
 def affine(x: Tensor, kernel: Tensor, bias: Tensor | None = None) -> Tensor:
     """Returns `x` times a kernel, plus a bias if there is one, in the dtype of `x`.
 
-    PyTorch has one operation for product and sum, where Keras uses two. On a CPU, TensorFlow has a
-    fault: the product of `(n, 1, t, d)` and a matrix writes outside its own memory. So inputs with
-    more than three axes become rows `(n * t, d)` first.
+    PyTorch has a single operation for product and sum. Keras uses two operations. On a CPU,
+    TensorFlow has a fault: the product of `(n, 1, t, d)` and a matrix writes outside its own
+    memory. So inputs with more than three axes become rows `(n * t, d)` first.
     """
     kernel = keras.ops.cast(kernel, x.dtype)
     bias = None if bias is None else keras.ops.cast(bias, x.dtype)

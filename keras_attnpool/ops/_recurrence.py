@@ -15,11 +15,11 @@ from keras_attnpool.types import Tensor
 class BothDirections:
     """Reads masked rows forward and backward, with the backend's fast kernels if it has some.
 
-    These kernels do not support masks, so the kept steps of each row are moved to its front. The
-    backward direction reverses only the kept steps. So padding on either side does not change the
-    result at kept steps. CPUs with JAX or TensorFlow have no such kernel. There the steps stay in
-    their places, and a mask keeps padded steps from changing the states. This is faster than moving
-    the steps.
+    The fast kernels do not support masks, so the kept steps of each row are moved to the front of
+    the row. The backward direction reverses only the kept steps. So padding on either side does not
+    change the result at kept steps. CPUs with JAX or TensorFlow have no such kernel. On these CPUs
+    the steps stay in their places, and padded steps do not change the states because of the mask.
+    With a mask the layer is faster than with moved steps.
 
     Args:
         mask: Boolean tensor `(batch, time)` where True keeps a step, or `None`.

@@ -27,7 +27,7 @@ def softmax_terms(
 
     With exponentials `exps` and their sum `total`, the weights are `exps / total`. For a weighted
     sum of `values`, `normalized(sum(exps * values), total)` divides only once, after the sum. So
-    the layer reads the time axis once less.
+    the time axis is read one time less.
 
     Args:
         logits: Float tensor `(batch, time, ...)`.

@@ -211,8 +211,8 @@ def lengths_to_mask(lengths: Tensor, max_length: int | None = None) -> Tensor:
 
     Args:
         lengths: Integers `(batch,)`, the number of kept steps of each row.
-        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length.
-            Required in a compiled function, which cannot read the lengths.
+        max_length: Number of time steps of the mask, 0 or more. Defaults to the largest length. A
+            compiled function cannot read the lengths, so it needs `max_length`.
 
     Returns:
         Boolean tensor `(batch, max_length)`, True for the first `lengths[i]` steps of row `i`.
@@ -281,9 +281,9 @@ def zero_masked(x: Tensor, mask: Tensor | None) -> Tensor:
 def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes the softmax over the kept entries; other entries and empty rows are 0.
 
-    The weights are computed in float32 or float64. Masked logits are replaced; adding a large
-    negative number would not be exact. So weights and gradients do not depend on masked logits in
-    any precision.
+    The weights are computed in float32 or float64. Masked logits are replaced, because adding a
+    large negative number would not be exact. So weights and gradients do not depend on masked
+    logits in any precision.
 
     Args:
         logits: Float tensor.

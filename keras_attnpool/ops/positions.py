@@ -21,7 +21,7 @@ TIME = Validator("an integer >= 0 or a scalar tensor", is_length)
 def faraway(time: Tensor, width: int) -> Tensor:
     """The faraway mask: 0 if the key is 1 to `width` steps away from the query, else -inf.
 
-    `M_ji = 0 if 0 < |i - j| <= width, else -inf` (eq. 8), for the query `j` and the key `i`.
+    `M_ji = 0 if 0 < |i - j| <= width, else -inf` (equation 8), for the query `j` and the key `i`.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
@@ -38,8 +38,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
     [[-inf, 0.0, -inf], [0.0, -inf, 0.0], [-inf, 0.0, -inf]]
 
     Reference:
-        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
-        8-12.
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+        equations 8-12.
     """
     width = validate("width", width, SIZE, "faraway")
     return _additive_mask(f"faraway_{width}", time, "faraway")
@@ -48,8 +48,8 @@ def faraway(time: Tensor, width: int) -> Tensor:
 def earlier(time: Tensor) -> Tensor:
     """The mask of earlier steps: 0 if the key is earlier than the query, else -inf.
 
-    `M_ji = 0 if i < j, else -inf` (eq. 9), for the query `j` and the key `i`. MPSAN calls this the
-    backward mask, and DiSAN calls it the forward mask.
+    `M_ji = 0 if i < j, else -inf` (equation 9), for the query `j` and the key `i`. MPSAN calls this
+    mask the backward mask, and DiSAN calls this mask the forward mask.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
@@ -65,8 +65,8 @@ def earlier(time: Tensor) -> Tensor:
     [[-inf, -inf, -inf], [0.0, -inf, -inf], [0.0, 0.0, -inf]]
 
     Reference:
-        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
-        8-12.
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+        equations 8-12.
     """
     return _additive_mask("earlier", time, "earlier")
 
@@ -74,8 +74,8 @@ def earlier(time: Tensor) -> Tensor:
 def later(time: Tensor) -> Tensor:
     """The mask of later steps: 0 if the key is later than the query, else -inf.
 
-    `M_ji = 0 if i > j, else -inf` (eq. 10), for the query `j` and the key `i`. MPSAN calls this the
-    forward mask, and DiSAN calls it the backward mask.
+    `M_ji = 0 if i > j, else -inf` (equation 10), for the query `j` and the key `i`. MPSAN calls
+    this mask the forward mask, and DiSAN calls this mask the backward mask.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
@@ -91,14 +91,14 @@ def later(time: Tensor) -> Tensor:
     [[-inf, 0.0, 0.0], [-inf, -inf, 0.0], [-inf, -inf, -inf]]
 
     Reference:
-        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
-        8-12.
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+        equations 8-12.
     """
     return _additive_mask("later", time, "later")
 
 
 def distance(time: Tensor) -> Tensor:
-    """The distance mask `M_ji = -|i - j|` (eq. 11).
+    """The distance mask `M_ji = -|i - j|` (equation 11).
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
@@ -114,14 +114,14 @@ def distance(time: Tensor) -> Tensor:
     [[0.0, -1.0, -2.0], [-1.0, 0.0, -1.0], [-2.0, -1.0, 0.0]]
 
     Reference:
-        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
-        8-12.
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+        equations 8-12.
     """
     return _additive_mask("distance", time, "distance")
 
 
 def scaled_distance(time: Tensor) -> Tensor:
-    """The scaled-distance mask `M_ji = -log|i - j|` (eq. 12), 0 on the diagonal.
+    """The scaled-distance mask `M_ji = -log|i - j|` (equation 12), 0 on the diagonal.
 
     Args:
         time: Number of steps, an integer or a scalar tensor.
@@ -137,8 +137,8 @@ def scaled_distance(time: Tensor) -> Tensor:
     [0.0, 0.0, -0.693, -1.099]
 
     Reference:
-        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification, eq.
-        8-12.
+        Dai, Li and Xu, Multiple Positional Self-Attention Network for Text Classification,
+        equations 8-12.
     """
     return _additive_mask("scaled_distance", time, "scaled_distance")
 
@@ -148,9 +148,9 @@ class Relation:
     """A sum of position masks, as a function of `offset = key - query`; not public.
 
     Every mask allows an interval of offsets, perhaps without the offset 0. So a sum of masks also
-    allows such an interval. The cost of distance is finite and is subtracted from the scores before
-    the softmax. Multiplying the exponentials by `exp(-distance)` would give the same weights in
-    exact arithmetic. But in float32, `exp(-distance)` is 0 beyond 103 steps. If all nearer steps
+    allows an interval of offsets. The cost of distance is finite and is subtracted from the scores
+    before the softmax. Multiplying the exponentials by `exp(-distance)` would give the same weights
+    in exact arithmetic. But in float32, `exp(-distance)` is 0 beyond 103 steps. If all nearer steps
     are padded, the farther steps would then get no weight, although they should share all the
     weight.
     """

@@ -64,7 +64,7 @@ def opened(
         owner: The public function with the argument `encoding`, for error messages, or `""`.
         path: The file.
         encoding: The encoding. If no encoding is given, a byte order mark of UTF-16 or UTF-32 sets
-            it.
+            the encoding.
         newline: As in `open`.
         advice: For each kind of file that is not text, a sentence for the error.
 

@@ -189,8 +189,8 @@ def mixed(
     """Chooses three factors: for the scores of a network, of TF-IDF, and of a regression on means.
 
     The factors must give a validation accuracy that is at least as high as with the network alone.
-    Among such factors, the function chooses those with the smallest loss. The last two factors are
-    0 if the network alone is best.
+    Among such factors, the function chooses the factors with the smallest loss. The last two
+    factors are 0 if the network alone is best.
     """
     if len(labels) < FEWEST:
         return UNCHOSEN
@@ -254,7 +254,7 @@ def sentence(
         labels: The true class of every test text.
         predicted: The predicted classes of each row. The model's row comes first.
         simpler: The rows that are simpler than the model, the simplest first.
-        balanced: Whether balanced accuracy decides.
+        balanced: Whether the comparison uses balanced accuracy.
     """
     name, own = next(iter(predicted.items()))
     found = {

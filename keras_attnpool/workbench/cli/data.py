@@ -107,7 +107,7 @@ def header_remark(whole: LabeledTexts) -> list[str]:
 
 
 def swap_remark(whole: LabeledTexts) -> list[str]:
-    """Returns a remark if labels are longer than texts: the columns are probably swapped then."""
+    """Returns a remark if labels are longer than texts, because columns may be swapped."""
     mean_label = np.mean([len(whole.label_names[label]) for label in whole.labels])
     if mean_label <= np.mean([len(text) for text in whole.texts]):
         return []

@@ -146,8 +146,8 @@ class Explainer:
 class Numbered:
     """A classifier of fixed texts.
 
-    The inputs of this classifier are numbers of words, not the model's inputs. So the functions of
-    `analysis`, which remove single ids, remove whole words.
+    The inputs of this classifier are a number for each word, not the model's inputs. The functions
+    of `analysis` remove single ids, so here they remove whole words.
 
     Args:
         model: The model.

@@ -22,8 +22,8 @@ OPTIONS = {
 def reported(option: str = "") -> Iterator[None]:
     """Turns errors from the user's input into a `CommandError`.
 
-    Use this function only around code that reads this input. A ValueError of other code is a bug,
-    and its traceback must be seen.
+    Use this function only around code that reads the user's input. A ValueError of other code is a
+    bug, and the user must see its traceback.
 
     Args:
         option: The option that names the input. The message names the option first, and then the

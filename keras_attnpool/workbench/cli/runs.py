@@ -36,8 +36,8 @@ FORMAT = "keras_attnpool.run"
 def owned(run: Path) -> Iterator[None]:
     """Locks a run folder against other `train` processes. Creates a missing folder.
 
-    SQLite uses a lock of the operating system, on Linux, macOS and Windows. The lock ends with the
-    process, even after a crash. A created folder that stays empty is removed.
+    The lock is SQLite's lock, which the operating system holds on Linux, macOS and Windows. The
+    lock ends with the process, even after a crash. A created folder that stays empty is removed.
 
     Raises:
         CommandError: If another process has locked the folder, or if `run` is a file.

@@ -105,7 +105,7 @@ def exclusive(first: str | None, second: str | None) -> bool:
 
 @functools.cache
 def nouns_of(kind: str) -> tuple[str, ...]:
-    """Lists the nouns of a class. If no nouns are given for a class, its name is its only noun."""
+    """Lists the nouns of a class. A class without given nouns has its name as its only noun."""
     nouns = (noun for noun in NOUNS if noun not in CLASSES)
     return tuple(noun for noun in nouns if kind in ancestors(noun)[1:]) or (kind,)
 

@@ -41,10 +41,10 @@ def recordings(
     """Generates recordings of speakers as series of frames, with a mask of the speech frames.
 
     The corpus shows whether a pooling layer ignores noise. A recording has 20 to 60 frames of 12
-    features. Speech is two runs of six frames, which may overlap. The mean and the covariance of
-    these frames differ between speakers. The other frames are noise with a hum in two features.
-    The noise is louder than speech, and its distribution is the same for all speakers. The speech
-    frames are known, so attention over time can be graded.
+    features. Speech consists of two runs of six frames each, and the two runs may overlap. The mean
+    and the covariance of the speech frames differ between speakers. The other frames are noise with
+    a hum in two features. The noise is louder than speech, and its distribution is the same for all
+    speakers. The speech frames are known, so attention over time can be graded.
 
     Args:
         num_examples: Number of recordings, at least 1. All speakers have equal shares.

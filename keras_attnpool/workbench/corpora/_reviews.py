@@ -255,9 +255,9 @@ def reviews(
     about one place or thing, in lower case, with tokens joined by one space. The label, 0 to 4, is
     the rounded mean of the counted opinions. Opinions after a contrast have twice the weight. A
     share `label_noise` of the labels is then changed by one star. In `rationales`, True marks the
-    contrast words and, in clauses whose opinion counts, the opinion words with their negators and
-    intensifiers. The datasheet (see corpora in the documentation of the API) describes the
-    generator, the shortcuts of the corpus, and the expected accuracy.
+    contrast words. In clauses whose opinion counts, True also marks the opinion words with their
+    negators and intensifiers. The datasheet (see corpora in the documentation of the API) describes
+    the generator, the shortcuts of the corpus, and the expected accuracy.
 
     Args:
         num_examples: Number of reviews, at least 1. A larger corpus of the same seed and options

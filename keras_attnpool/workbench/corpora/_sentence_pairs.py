@@ -430,10 +430,10 @@ def sentence_pairs(
         seed: Integer in [0, 2**31). The same seed gives the same pairs on every platform and NumPy
             version. Other seeds give other pairs of the same distribution. Use different seeds for
             training and testing.
-        paraphrase_rate: Probability in [0, 1] that a meaning is not worded in the plainest way, but
-            by a synonym, in the passive, by a converse verb, or in another order. At 0, two
-            sentences with different words have different meanings. Only "a", "the" and the joining
-            word may then differ without another meaning.
+        paraphrase_rate: Probability in [0, 1] of a paraphrase. A paraphrase uses a synonym, the
+            passive, a converse verb, or another order of the words. At 0, two sentences with
+            different words have different meanings. Differences in "a", "the" and the joining word
+            do not count.
 
     Returns:
         `SentencePairs` with `num_examples` pairs, int32 labels, float32 relatedness in [1, 5], and

@@ -321,11 +321,11 @@ def load(
     """Loads a public data set by name, from the cache folder or from its home page.
 
     `cache_folder()` returns the cache folder. If a table is missing, `load` fetches the whole set
-    and writes it to this folder. Otherwise `load` only reads, so a read-only folder with all sets
-    is enough. A download is checked and converted before it is stored in the cache. The check
-    compares the number of rows of every class, and the hash if it is known. Errors leave no
-    incomplete files. If you put a file from the set's home page into the set's folder, `load` uses
-    this file instead of a download.
+    and writes it to this folder. If the table is there, `load` only reads it, so a read-only folder
+    with all sets is enough. A download is checked and converted before it is stored in the cache.
+    The check compares the number of rows of every class, and the hash if it is known. Errors leave
+    no incomplete files. If you put a file from the set's home page into the set's folder, `load`
+    uses this file instead of a download.
 
     A table of the cache is checked whenever it is read. The number of rows of every class must be
     right. There is a warning if the SHA-256 of the table is not the expected one. For IMDB, only
@@ -340,8 +340,8 @@ def load(
     - `"sst5"`: sentiment of a sentence, 5 classes; train, dev, test. `phrases=True` gives every
       labelled phrase of the split train.
     - `"sst2"`: sentiment of a sentence that is not neutral, 2 classes; train, dev, test.
-    - `"subj"`: objective or subjective sentence; train, test, all. The option `seed=0` is explained
-      below.
+    - `"subj"`: objective or subjective sentence; train, test, all. The option `seed` (default 0)
+      draws the split, see below.
     - `"sick"`: entailment (3 classes) and relatedness of two sentences; train, dev, test.
     - `"imdb"`: sentiment of a movie review, 2 classes; train, test. `stars=True` gives the 8 star
       ratings as classes.

@@ -51,8 +51,8 @@ def load_tsv(
             Any other label is an error. `None` takes the labels of the file. These labels are
             sorted as numbers if all of them are numbers. In all other cases they are sorted as
             texts.
-        encoding: Encoding of the file. A byte order mark is dropped. If you set no encoding, a byte
-            order mark of UTF-16 or UTF-32 sets it.
+        encoding: Encoding of the file. A byte order mark is dropped. If you give no encoding, a
+            byte order mark of UTF-16 or UTF-32 sets the encoding.
         skip_empty: Whether lines without a text or a label are left out, with a warning that counts
             these lines. With `False`, such lines are an error.
 

@@ -21,11 +21,11 @@ from keras_attnpool.workbench.text.word_tokenizer import WordTokenizer
 class CharacterTokenizer(Vocabulary):
     """Turns the characters of every word into ids, to embed the spelling.
 
-    The words are those of `WordTokenizer`, but upper case can be kept. Row t of a text's characters
-    belongs to word t of `WordTokenizer.encode`, if both tokenizers cut the text at the same length.
-    A character is a code point of the text's composed form (NFC). Id 0 is `[PAD]`, which pads short
-    words and short texts. Id 1 is `[UNK]`, the id of all characters outside the vocabulary. So no
-    word is all zeros.
+    `CharacterTokenizer` splits texts into the same words as `WordTokenizer`, but it can keep upper
+    case. Row t of a text's characters belongs to word t of `WordTokenizer.encode`, if both
+    tokenizers cut the text at the same length. A character is a code point of the text's composed
+    form (NFC). Id 0 is `[PAD]`, which pads short words and short texts. Id 1 is `[UNK]`, the id of
+    all characters outside the vocabulary. So the ids of a word are never all 0.
 
     Args:
         vocabulary: Distinct characters, whose indices are the ids. The first two entries are
@@ -76,7 +76,7 @@ class CharacterTokenizer(Vocabulary):
             lowercase: Whether to convert texts to lower case, in training and in use.
 
         Returns:
-            The tokenizer. Without texts, its vocabulary has only `[PAD]` and `[UNK]`.
+            The tokenizer. Without texts, the vocabulary has only `[PAD]` and `[UNK]`.
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, if a text is not valid Unicode, or

@@ -40,7 +40,7 @@ class DocumentBatches(Batches):
       sentence per row.
     - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered from 1, group after group,
       including rows without words. Place (b, s) holds the row number of document b's sentence s.
-      The place holds 0 if this sentence does not exist or has no words.
+      The place (b, s) holds 0 if sentence s does not exist or has no words.
 
     So the sentence vectors of the documents, `(B, S, D)`, are
     `take(concatenate([zeros((1, D)), vectors]), documents)`, where `vectors` has the vectors of
@@ -57,7 +57,7 @@ class DocumentBatches(Batches):
     single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
-    buckets. TensorFlow then treats these sizes as variable.
+    buckets. So TensorFlow treats these sizes as variable.
 
     Args:
         documents: Integers of shape `(N, S, W)`, as `WordTokenizer.encode_sentences` returns them,

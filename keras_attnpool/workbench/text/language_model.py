@@ -255,9 +255,9 @@ class LanguageModel:
         reads the folder of an interrupted run. With `cache`, memory holds only the states of one
         batch. Without `cache`, memory holds the whole result.
 
-        The result has `N * sequence_length * dim` numbers. With 25 000 texts, 128 positions and 384
-        features, these are 2.3 GiB in float16. `Model.fit` reads the whole array into memory.
-        `keras_attnpool.batches.SequenceBatches` reads one batch at a time.
+        The result has `N * sequence_length * dim` numbers. With 25,000 texts, 128 positions and 384
+        features, the result takes 2.3 GiB in float16. `Model.fit` reads the whole array into
+        memory. `keras_attnpool.batches.SequenceBatches` reads one batch at a time.
 
         Args:
             texts: Sequence of N strings, at least one.

@@ -102,7 +102,7 @@ class WordTokenizer(Vocabulary):
             lowercase: Whether to convert texts to lower case, in training and in use.
 
         Returns:
-            The tokenizer. Without any text, its vocabulary has only `[PAD]` and `[UNK]`.
+            The tokenizer. Without any text, the vocabulary has only `[PAD]` and `[UNK]`.
 
         Raises:
             ValueError: If `texts` is not a sequence of strings, if a text is not valid Unicode, if
