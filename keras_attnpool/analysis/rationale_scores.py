@@ -113,8 +113,8 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
     """Computes the area under the precision-recall curve of the weights, as ERASER does.
 
     The curve has one point per distinct weight, and starts at (recall 0, precision 1). The
-    trapezoidal rule gives the area. Random weights therefore reach `(1 + share of rationale tokens)
-    / 2`. So compare the result with `uniform`, not with 0.
+    trapezoidal rule gives the area. Equal weights give a single point, and therefore reach
+    `(1 + share of rationale tokens) / 2`. Random weights reach far less, about the share itself.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array

@@ -114,6 +114,9 @@ def test_auprc_is_that_of_scikit_learn():
     np.testing.assert_allclose(score.per_text, expected)
     uniform = rationale_auprc([np.ones(20)] * 20, gold)
     np.testing.assert_allclose([uniform.mean, score.uniform], score.uniform)
+    share = np.concatenate(gold).mean()
+    drawn = [rationale_auprc(rng.random((20, 20)), gold).mean for _ in range(50)]
+    assert share < np.mean(drawn) < share + 0.1 < score.uniform
 
 
 def test_token_f1_by_hand():

@@ -183,7 +183,7 @@
       const alone = state.reader === "words";
       step.textContent = alone ? "Let each word know the words around it" : "Let each word stand alone";
       lesson.textContent = alone
-        ? "Now each word brings the same vector wherever it stands. “not” and “good” are weighed, but neither can change the other: no pooling turns them round."
+        ? "Now each word brings the same vector wherever it stands. “not” and “good” are weighed, but neither can change the other: none of these models turns them round."
         : "A GRU has read the review, so that each word's vector knows the words around it: “good” knows of a “not” before it.";
     }
 
