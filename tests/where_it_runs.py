@@ -44,7 +44,7 @@ def settings(backend: str) -> dict[str, str]:
         "PYTHONPATH": os.pathsep.join([str(HERE.parent), str(HERE)]),
         # The compiler in a hurry.
         "OMP_NUM_THREADS": "1",
-        "XLA_FLAGS": "--xla_backend_optimization_level=0 --xla_cpu_use_fusion_emitters=false",
+        "XLA_FLAGS": os.environ.get("XLA_HURRY", "--xla_backend_optimization_level=0"),
     }
 
 

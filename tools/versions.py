@@ -33,7 +33,7 @@ BACKENDS = {
 # The Keras versions behind the lowest; the newest comes with the other rows.
 KERAS = ("3.13", "3.14")
 TOOLS = ["pytest", "pytest-timeout", "hypothesis"]
-HURRY = "--xla_backend_optimization_level=0"  # JAX 0.12 ends at the other flag of the Makefile
+HURRY = "--xla_backend_optimization_level=0"  # JAX 0.11 ends at the other flag of the Makefile
 # What can run, as arguments of pytest, by the name that the table has.
 TESTS = {
     "quick tests": [
