@@ -121,8 +121,8 @@ def _is_number(value: Any) -> bool:
 def is_length(value: Any) -> bool:
     """Whether a value may be a number of steps: an integer >= 0, or an unknown integer.
 
-    An unknown integer is a tensor or a symbol of PyTorch. Such a value has `__index__`, and a float
-    has none.
+    An unknown integer is a tensor or a symbol of PyTorch. Tensors and symbols have `__index__`, and
+    floats do not.
     """
     if isinstance(value, numbers.Integral):
         return _is_integer(value) and int(value) >= 0

@@ -302,8 +302,8 @@ class SequenceBatches(Batches):
             `(padded, mask)`. If `rows` is a dictionary, `mask` may be a name or a dictionary. A
             name adds the mask of the longest input under this name. A dictionary `{input: name}`
             adds a mask for each of these inputs.
-        fixed: Names of the inputs that are not sequences. These inputs are arrays `(N, ...)` and
-            are not padded.
+        fixed: Names of the inputs that are not sequences. The inputs in `fixed` are arrays `(N,
+            ...)` and are not padded.
         shuffle: Whether rows of similar length share a batch, with new batches in every epoch. If
             False, rows keep their order.
         seed: Seed of the shuffling.

@@ -29,8 +29,8 @@ def check_pooling_layer(
 
     These are the promises:
 
-    - `"mask"`: the call takes `mask=`, booleans `(batch, time)`. True keeps a step. Holes are
-      allowed.
+    - `"mask"`: the call takes `mask=`, booleans `(batch, time)`. True keeps a step. Padded steps
+      may lie between kept steps.
     - `"padding content"`: the numbers in padded steps do not change the output.
     - `"padding length"`: more padding after the row does not change the output.
     - `"padding in front"`: padding before the row gives the same output as padding after the row.
@@ -103,7 +103,7 @@ def check_pooling_layer(
 
 
 def _batch() -> tuple[Array, Bools]:
-    """A full row, a padded row, a row with holes, and an empty row."""
+    """A full row, a padded row, a row with padding between kept steps, and an empty row."""
     x = np.random.default_rng(0).normal(size=(ROWS, TIME, DIM)).astype("float32")
     mask = np.arange(TIME) < np.array([[TIME], [3], [TIME], [0]])
     mask[2, [0, 3]] = False

@@ -30,7 +30,7 @@ class Reweighting:
 
     Attributes:
         possible: Whether the layer's output is the weighted sum of its inputs, one sum per head.
-            Otherwise the effect of other weights is unknown.
+            For any other output, the effect of other weights is unknown.
     """
 
     def __init__(

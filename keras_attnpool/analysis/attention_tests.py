@@ -35,8 +35,8 @@ class AttentionTests:
         model: A functional classifier.
         inputs: Inputs of the model's `predict`, as arrays.
         mask: Boolean array `(texts, steps)`. True means that the step counts. For a layer inside a
-            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. Then each sentence has
-            its own weights, and a text's value is the mean over its sentences.
+            `HierarchicalEncoder` the mask is `(texts, sentences, words)`. In such a layer, each
+            sentence has its own weights, and a text's value is the mean over its sentences.
         path: The path of the layer.
         owner: The public function, for messages.
         layout: The layout of the layer's scores, see `reduce_scores`.

@@ -68,8 +68,8 @@ def grade_attributions(
     All columns can compare attributions of one model. Only the normalised columns can compare
     models. A polarity violation is a text whose token of largest absolute weight has the wrong
     sign. For example, the weight is positive, but the probability rises without the token, by more
-    than 1e-6. Attention weights are never negative. So a violation of attention is a text whose
-    probability rises without the token of largest weight.
+    than 1e-6. Attention weights are never negative. For attention, a polarity violation is
+    therefore a text whose probability rises without the token of largest weight.
 
     Cost: nearly all predictions are for `NAOPC`. One search finds the bounds for all attributions.
     `beam_size=0` leaves `NAOPC` out.
@@ -106,8 +106,8 @@ def grade_attributions(
         verbose: 1 shows a progress bar over the texts, 0 shows nothing.
 
     Returns:
-        `ScoreTable`: `{attribution: {column: mean over texts}}`. Its attribute `per_text` has
-        float64 arrays `(texts,)` in the same layout. Texts without a value have NaN.
+        `ScoreTable`: `{attribution: {column: mean over texts}}`. The attribute `per_text` of the
+        table has float64 arrays `(texts,)` in the same layout. Texts without a value have NaN.
 
     Raises:
         ValueError: If shapes do not fit, if an option is out of range, if the model returns no

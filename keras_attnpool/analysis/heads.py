@@ -17,8 +17,8 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
 
     Args:
         scores: Float array `(batch, heads, time)`, non-negative.
-        mask: Array `(batch, time)` of booleans, or of 0 and 1. True keeps a token. Other tokens do
-            not count.
+        mask: Array `(batch, time)` of booleans, or of 0 and 1. True keeps a token. Tokens that are
+            not kept do not count.
         measure: `"cosine"` is the cosine similarity of the heads' weights. `"overlap"` scales each
             head to the sum 1, and adds up the smaller of each token's two weights. Both measures
             are 1 for equal heads and 0 for heads without a common token.

@@ -167,7 +167,7 @@ def rationale_token_f1(
             tokens over the scored texts, as in ERASER.
 
     Returns:
-        `RationaleScore`. Its mean is ERASER's macro F1 of tokens.
+        `RationaleScore`. `mean` is ERASER's macro F1 of tokens.
 
     Raises:
         ValueError: If shapes do not fit together, if an option is out of range, or if no text can
@@ -225,7 +225,7 @@ def rationale_iou_f1(
         seed: Seed of the random order of tokens with equal weights.
 
     Returns:
-        `RationaleScore`. Its `mean` is ERASER's macro F1: the F1 of the mean precision and the mean
+        `RationaleScore`. `mean` is ERASER's macro F1: the F1 of the mean precision and the mean
         recall. `mean` is not the mean of `per_text`. `uniform` is the macro F1 of random tokens.
 
     Raises:

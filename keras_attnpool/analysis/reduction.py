@@ -35,10 +35,10 @@ def reduce_scores(
             the attention), `d` features, `l` learned query. Defaults to `"bt"` for two axes and
             `"bht"` for three axes. Other layouts, such as `"btd"`, `"bhtd"`, `"bqt"`, `"bhqt"` or
             `"blht"`, must be given.
-        mask: Array `(batch, time)` of booleans, or of 0 and 1. True keeps a token. Other tokens get
-            0, and their queries do not count. A text without a kept token gets zeros. All learned
-            queries count. `q` may also mean learned queries if their number differs from the number
-            of tokens.
+        mask: Array `(batch, time)` of booleans, or of 0 and 1. True keeps a token. Tokens that are
+            not kept get 0, and their queries do not count. A text without a kept token gets zeros.
+            All learned queries count. `q` may also mean learned queries if their number differs
+            from the number of tokens.
 
     Returns:
         float32 array `(batch, time)`.

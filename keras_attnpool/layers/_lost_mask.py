@@ -33,8 +33,8 @@ def lost_mask_message(inputs: Any) -> str | None:
 def lost_at(inputs: Any) -> Any:
     """Finds the operation that dropped the mask of `inputs`.
 
-    The search goes from the inputs back towards the start of the model, and into nested models. It
-    follows tensors that have the time axis, and stops at tensors that have a mask.
+    The search goes from the inputs back towards the start of the model, and into nested models. The
+    search follows tensors that have the time axis, and stops at tensors that have a mask.
 
     Args:
         inputs: A Keras tensor `(batch, time, ...)` without a mask.

@@ -51,9 +51,9 @@ class AddPositionEmbedding(MaskedInputs):
 
     Raises:
         ValueError: If an argument is invalid, if the inputs are not `(batch, time, dim)` with a
-            known `dim`, if a text is longer than `max_length`, or if the mask is not
-            `(batch, time)` of 0 and 1. A compiled function cannot read the mask. In such a
-            function, steps beyond `max_length` are NaN, or TensorFlow raises an error.
+            known `dim`, if a text is longer than `max_length`, or if the mask is not `(batch,
+            time)` of 0 and 1. A compiled function cannot read the mask. In a compiled function,
+            steps beyond `max_length` are NaN, or TensorFlow raises an error.
 
     Example:
 

@@ -33,7 +33,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
     Each head has `(context_dim + dim) * rank` parameters. After the l2 norm every score is in [-1,
     1]. So the largest weight of a head is at most `e^2` (7.4) times the smallest weight. For a long
     text, the result is then almost the mean. `learn_scale=True` multiplies the scores of each head
-    by a learned number. This option is our addition, and it is off by default. With `num_heads=1`
+    by a learned number. `learn_scale` is our addition, and it is off by default. With `num_heads=1`
     the layer leaves out the l2 norm, because every score would become 1 or -1, without a gradient.
 
     Masking: A mask has the shape `(batch, time)`, and True keeps a step. Padded steps may lie
@@ -75,7 +75,7 @@ class LowRankAttentionPooling(MultiHeadPoolingBase):
         mask: Tensor `(batch, time)` of booleans, or of 0 and 1. True keeps a step. Defaults to the
             inputs' Keras mask.
         context: Float tensor `(batch, context_dim)`, such as the mean of the word embeddings, as a
-            keyword argument. This argument is not allowed with `context="learned"`. Defaults to the
+            keyword argument. `context=` is not allowed with `context="learned"`. Defaults to the
             constructor's `context`. The first call fixes `context_dim`.
         training: Whether dropout is on.
         return_attention_scores: Whether to return `(output, scores)`.

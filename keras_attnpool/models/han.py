@@ -48,10 +48,10 @@ def HAN(
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
         are int32 ids `(batch, sentences, words)`, where 0 is padding. With `packed` the inputs are
-        a dictionary. Its entries are `"sentences_0"` `(rows, words)`, `"sentences_1"` and so on,
-        and `"documents"` `(batch, sentences)`. In `keras_attnpool.analysis` the attention over
-        sentences has the path `pooling`, and the attention over words has the path
-        `sentences/word_pooling`. The model is not compiled.
+        a dictionary. The entries of the dictionary are `"sentences_0"` `(rows, words)`,
+        `"sentences_1"` and so on, and `"documents"` `(batch, sentences)`. In
+        `keras_attnpool.analysis` the attention over sentences has the path `pooling`, and the
+        attention over words has the path `sentences/word_pooling`. The model is not compiled.
 
     Raises:
         ValueError: If an argument is invalid, or if arguments do not fit together. The message

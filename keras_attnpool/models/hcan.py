@@ -82,9 +82,9 @@ def HCAN(
     Returns:
         A functional `keras.Model` that returns float32 scores `(batch, num_classes)`. The inputs
         are int32 ids `(batch, sentences, words)`, where 0 is padding. With `hierarchical=False` the
-        ids are `(batch, time)`. With `packed` the inputs are a dictionary. Its entries are
-        `"sentences_0"` `(rows, words)`, `"sentences_1"` and so on, and `"documents"` `(batch,
-        sentences)`. In `keras_attnpool.analysis` the layers have the paths `attention` and
+        ids are `(batch, time)`. With `packed` the inputs are a dictionary. The entries of the
+        dictionary are `"sentences_0"` `(rows, words)`, `"sentences_1"` and so on, and `"documents"`
+        `(batch, sentences)`. In `keras_attnpool.analysis` the layers have the paths `attention` and
         `pooling`, and the word layers have the paths `sentences/word_attention` and
         `sentences/word_pooling`. The model is not compiled.
 

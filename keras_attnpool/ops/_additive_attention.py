@@ -93,7 +93,7 @@ def banded_attention(
     steps, as in `additive_attention`.
 
     `offsets` are the allowed values of `key - query`, all different. `penalties` has one finite
-    number per offset. These numbers are subtracted from the scores.
+    number per offset, which is subtracted from the scores.
     """
     source, target, values = (at_least_float32(x) for x in (source, target, values))
     if mask is None:

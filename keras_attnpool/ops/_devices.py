@@ -280,7 +280,7 @@ def _torch_identity() -> Any:
 def masks_are_cheap() -> bool:
     """Whether a recurrence is faster with a mask than with the kept steps moved to the front.
 
-    The result is True on CPUs with JAX or TensorFlow. Elsewhere fast kernels exist, but they do not
-    support masks.
+    The result is True on CPUs with JAX or TensorFlow. On other devices and backends, fast kernels
+    exist, but they do not support masks.
     """
     return keras.backend.backend() != "torch" and on_cpu()

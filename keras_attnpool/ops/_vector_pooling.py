@@ -36,7 +36,7 @@ def softmax_terms(
         exact: Whether the weights are exactly 0 also in rows without a kept step.
 
     Returns:
-        Two tensors, in float32 or float64. The exponentials have the shape of `logits`. Their
+        Two tensors, in float32 or float64. The exponentials have the shape of `logits`. The
         exponents are the logits minus the maximum over the row's kept steps. The sums are `(batch,
         ...)`, or `None` if the exponentials are already the weights. The weights are exactly 0 at
         padded steps, and their gradient is finite.
@@ -82,8 +82,8 @@ def chunked_softmax_pooling(
 
     Maximum, sum and weighted sum are updated from chunk to chunk. The scores of a chunk are not
     stored; the backward pass computes them again. So only the inputs and their gradient need memory
-    for the whole text. `torch.func.grad` and similar functions cannot recompute, so inside them the
-    scores are stored.
+    for the whole text. `torch.func.grad` and similar functions cannot recompute, so inside these
+    functions the scores are stored.
 
     Args:
         score: Function `score(chunk, *weights)` that returns the logits `(batch, chunk_size,

@@ -23,9 +23,9 @@ def score_distribution(scores: Tensor, num_scores: int) -> Tensor:
         p_i = floor(y) - y + 1  for i = floor(y)
         p_i = 0                 otherwise
 
-    This equals `p_i = max(0, 1 - |y - i|)`. Use this distribution as the target of a softmax over K
-    grades, with the Kullback-Leibler divergence as the loss. `expected_score` turns the predicted
-    distribution into the predicted score.
+    These three cases are the same as `p_i = max(0, 1 - |y - i|)`. Use this distribution as the
+    target of a softmax over K grades, with the Kullback-Leibler divergence as the loss.
+    `expected_score` turns the predicted distribution into the predicted score.
 
     NumPy arrays and Python numbers are checked. Tensors are not checked: a score outside of [1, K]
     in a tensor gives a row that does not sum to 1.

@@ -136,7 +136,7 @@ def control_remark(path: PathLike, content: str, encoding: str) -> str:
 
 @contextmanager
 def long_fields() -> Iterator[None]:
-    """Inside the context, csv reads fields of any length. Then the old limit of csv is restored."""
+    """Inside the context, csv reads fields of any length. Then the old limit is restored."""
     limit = csv.field_size_limit(2**31 - 1)
     try:
         yield

