@@ -28,7 +28,7 @@ def weights_around(model: keras.Model, path: str, owner: str) -> tuple[list[Any]
 
 @contextmanager
 def shuffled(weights: list[Any], rng: np.random.Generator) -> Iterator[None]:
-    """Inside the context, the values of each weight are shuffled, so nothing learned is left.
+    """Inside the context, the values of each weight are shuffled, so that nothing learned is left.
 
     The values keep their mean and spread, so that no activation saturates. Integers, such as the
     states of random generators, are not changed.

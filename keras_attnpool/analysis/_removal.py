@@ -61,7 +61,7 @@ class Removal:
         self.full: Float64s = full[np.arange(len(full)), self.classes]
 
     def scores(self, weights: Any, name: str = "weights") -> Float64s:
-        """Returns the used rows `(used, time)` of numbers per step."""
+        """Returns the numbers per step of the used rows, `(used, time)`."""
         return self.inputs.spread(weights, name)[self.used]
 
     def places(self, scores: Float64s, rng: np.random.Generator) -> Int64s:

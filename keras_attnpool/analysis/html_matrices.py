@@ -23,8 +23,8 @@ def matrices_html(
 
     Args:
         matrices: A dict from titles to pairs `(matrix, column_names)`: a float array `(rows,
-            columns)` and the names of its columns. Minus infinity marks a forbidden pair; its cell
-            has a dashed frame.
+            columns)` and the names of its columns. Minus infinity marks a forbidden pair. The cell
+            of a forbidden pair has a dashed frame.
         row_names: Names of the rows, the same for all matrices.
         vmax: The absolute value that gets the full colour. Defaults to the largest finite absolute
             value of each matrix. To compare matrices, set `vmax`.

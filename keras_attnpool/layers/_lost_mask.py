@@ -10,7 +10,7 @@ _ATTENTION = (keras.layers.Attention, keras.layers.AdditiveAttention)
 
 
 def lost_mask_message(inputs: Any) -> str | None:
-    """Returns the warning for a layer whose mask was lost before it, or `None`."""
+    """Returns the warning for a layer if an earlier layer lost its mask, or `None`."""
     operation = None if _has_mask(inputs) else lost_at(inputs)
     if operation is None:
         return None

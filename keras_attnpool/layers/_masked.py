@@ -76,7 +76,7 @@ class MaskedInputs(LayerArguments, MaskReader):
         self._feature_dim(input_shape)
 
     def get_config(self) -> dict[str, Any]:
-        """Returns the config; its dtype also says which inner layers are quantized."""
+        """Returns the config, whose dtype also tells which inner layers are quantized."""
         config = super().get_config()
         policy, maps = self.dtype_policy, keras.dtype_policies.DTypePolicyMap
         quantized = {

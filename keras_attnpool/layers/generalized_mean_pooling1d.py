@@ -23,8 +23,8 @@ class GeneralizedMeanPooling1D(GlobalPoolingBase):
 
     `output = (sum_t max(h_t, epsilon)^p / n)^(1 / p)`
 
-    With `p = 1` the output is the mean. With a larger `p` the output is nearer to the maximum. A
-    value below `epsilon` counts as `epsilon` and gets no gradient. So the inputs should be mostly
+    With `p = 1` the output is the mean. With a larger `p` the output is nearer to the maximum. An
+    input below `epsilon` counts as `epsilon` and gets no gradient. So the inputs should be mostly
     positive, such as the outputs of a ReLU. The layer computes the powers by logarithms and
     relative to the largest value. So no power overflows or vanishes, even in half precision. If the
     learned power becomes negative, the output approaches the minimum. A power between -0.001 and

@@ -166,8 +166,8 @@ def encode_tokens(
 ) -> tuple[Any, Tensor, Tensor | None]:
     """Builds the symbolic inputs of a token encoder, its states, and their mask.
 
-    The arguments are the same as in the builders. The mask is `None` if no input is a mask or holds
-    ids; later layers then use the Keras mask of the states.
+    The arguments are the same as in the builders. The mask is `None` if no input is a mask and no
+    input holds ids. Later layers then use the Keras mask of the states.
     """
     if isinstance(backbone, int):
         features = keras.Input((sequence_length, backbone), name="features")

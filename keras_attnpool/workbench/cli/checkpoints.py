@@ -63,7 +63,7 @@ class Checkpoint(keras.callbacks.Callback):  # type: ignore[misc]
 
     @property
     def best_epoch(self) -> int:
-        """The epoch, from 1, with the best validation accuracy and, among equals, the lowest loss."""
+        """The epoch, from 1, with the best validation accuracy; among equals, the lowest loss."""
         scores = zip(self.history["val_accuracy"], self.history["val_loss"], strict=True)
         ranked = [(accuracy, -loss) for accuracy, loss in scores]
         return 1 + ranked.index(max(ranked))

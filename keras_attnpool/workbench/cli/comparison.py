@@ -32,7 +32,7 @@ RESAMPLES = 10_000
 # benchmarks/results/command_line/own_files.json.
 FEWEST, UNCHOSEN = 20, (0.25, 0.5, 1.0)
 TOO_FEW = "{} validation texts are too few to choose by: other texts would give other figures."
-FEW = 5  # points; test texts are few if they cannot show such a difference
+FEW = 5  # if the test texts cannot show a difference of these points, they are few
 
 
 class Simple(NamedTuple):

@@ -95,7 +95,7 @@ def alike(first: str | None, second: str | None) -> bool:
 
 @functools.cache
 def exclusive(first: str | None, second: str | None) -> bool:
-    """Tells whether nothing can be both concepts."""
+    """Tells whether two concepts exclude each other: nothing can be both."""
     return any(
         a != b and _GROUPS.get(a, set()) & _GROUPS.get(b, set())
         for a in ancestors(first)

@@ -250,7 +250,7 @@ def _overlap(first: Frame, second: Frame) -> float:
         total = 0.0
         for slot, weight in _WEIGHTS.items():
             close = _closeness(getattr(one, slot), getattr(other, slot))
-            if slot.endswith("_trait"):  # counts as much as the nouns agree
+            if slot.endswith("_trait"):  # counts only as far as the nouns agree
                 owner = slot.removesuffix("_trait")
                 close *= _closeness(getattr(one, owner), getattr(other, owner))
             total += weight * close

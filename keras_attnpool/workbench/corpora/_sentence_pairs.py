@@ -252,7 +252,7 @@ class _Writer(Writer):
         return new
 
     def actions(self, frame: Frame) -> Sequence[str]:
-        """Lists other actions, half of the time only exclusive actions, if there are some."""
+        """Lists other actions; in half of the calls, only exclusive actions, if there are any."""
         if frame.patient is None:
             kinds = [k for k in concepts.INTRANSITIVE if concepts.is_one_of(frame.agent, (k,))]
             verbs = [verb for kind in kinds for verb in concepts.INTRANSITIVE[kind]]

@@ -116,9 +116,9 @@ def cache_folder() -> Path:
     """Returns the folder that holds the public data sets.
 
     Returns:
-        The folder in the environment variable `KERAS_ATTNPOOL_DATA`. If this variable is not set or
-        empty, the result is `keras_attnpool` in the folder of Keras (`KERAS_HOME`, by default
-        `~/.keras`). The folder need not exist.
+        The folder in the environment variable `KERAS_ATTNPOOL_DATA`. If this variable is empty or
+        not set, the result is the folder `keras_attnpool` in the folder of Keras (`KERAS_HOME`, by
+        default `~/.keras`). The folder need not exist.
 
     Example:
         >>> from keras_attnpool.workbench.datasets import cache_folder

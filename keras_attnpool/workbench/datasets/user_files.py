@@ -37,9 +37,9 @@ def load_tsv(
 ) -> LabeledTexts:
     """Loads a tab-separated file with one labelled text per line.
 
-    By default a line is `label<TAB>text`, and there is no header. If a whole field is quoted, it is
-    read as csv and pandas write it: `"he said ""hi"" twice"` is the text `he said "hi" twice`.
-    All other quotation marks are part of the text.
+    By default a line is `label<TAB>text`, and there is no header. A field that is quoted as a whole
+    is read in the way in which csv and pandas write it: `"he said ""hi"" twice"` is the text `he
+    said "hi" twice`. All other quotation marks are part of the text.
 
     Args:
         path: The file. Gzip is recognised by the content.

@@ -138,9 +138,9 @@ class LanguageModel:
         are removed, as in the model's training.
 
         KerasHub's word-piece tokenizers differ in two points from the original tokenizers of the
-        models. U+00A0 and similar characters are not white space, so the words on both sides become
-        one `[UNK]`. Letters are normalised: `½` becomes `1/2`. Plain text, accents, punctuation and
-        Chinese characters give the same tokens.
+        models. U+00A0 and similar characters do not count as white space, so the words on both
+        sides become one `[UNK]`. Letters are normalised: `½` becomes `1/2`. Plain text, accents,
+        punctuation and Chinese characters give the same tokens.
 
         Args:
             preset: A name such as `"roberta_base_en"`, an address such as `"hf://user/model"`, a
@@ -482,5 +482,5 @@ def _rename(unfinished: pathlib.Path, folder: pathlib.Path) -> None:
     try:
         unfinished.rename(folder)
     except OSError:
-        if not folder.is_dir():  # Otherwise another run has already written the same files.
+        if not folder.is_dir():  # Another run may have written the same files.
             raise
