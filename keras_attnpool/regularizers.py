@@ -33,7 +33,7 @@ class HeadRegularizer(keras.regularizers.Regularizer, abc.ABC):  # type: ignore[
 
     Args:
         factor: Weight of the penalty in the loss, a finite number.
-        **others: Further arguments of a subclass. These arguments become attributes and are part of
+        **others: Further arguments of a subclass, which become attributes and a part of
             `get_config`.
 
     Raises:

@@ -79,7 +79,7 @@ def checked_mask(mask: Any, shape: tuple[int, int], owner: str) -> Bools:
 
 
 def checked_names(names: Any, mask: Bools | None, owner: str) -> list[list[str]]:
-    """Returns the names of the steps that count, per row; by default their numbers."""
+    """Returns, for each row, the names of the steps that count; the default names are numbers."""
     sizes = None if mask is None else np.asarray(mask).sum(axis=1).tolist()
     if names is None and sizes is not None:
         return [[str(step) for step in range(1, size + 1)] for size in sizes]

@@ -146,7 +146,8 @@ def plot_weight_distribution(
         ax: The Axes to draw on. Defaults to new Axes in a new figure.
         title: The title, such as the word.
         xlabel: Label of the horizontal axis. The default label says that weights are relative
-            (`relative=True` in `weight_distribution`). For other weights, pass another label.
+            (`relative=True` in `weight_distribution`). If the weights are not relative, pass
+            another label.
 
     Returns:
         The Axes.

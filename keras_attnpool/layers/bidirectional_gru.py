@@ -85,7 +85,7 @@ class BidirectionalGRU(BidirectionalBase):
     - `forward/gru_cell/kernel` `(dim, 3 * units)` multiplies the inputs.
     - `forward/gru_cell/recurrent_kernel` `(units, 3 * units)` multiplies the states.
     - `forward/gru_cell/bias` `(2, 3 * units)` has a row for the inputs and a row for the states.
-    - `backward` has weights of the same names and shapes.
+    - `backward` has weights with the same names and shapes as `forward`.
 
     The gates are in the order update, reset, new. The weights match
     `keras.layers.Bidirectional(keras.layers.GRU(...))` in order and shape.

@@ -86,7 +86,7 @@ class BidirectionalLSTM(BidirectionalBase):
     - `forward/lstm_cell/kernel` `(dim, 4 * units)` multiplies the inputs.
     - `forward/lstm_cell/recurrent_kernel` `(units, 4 * units)` multiplies the states.
     - `forward/lstm_cell/bias` `(4 * units,)` is the bias.
-    - `backward` has weights of the same names and shapes.
+    - `backward` has weights with the same names and shapes as `forward`.
 
     The gates are in the order input, forget, cell, output. The weights match
     `keras.layers.Bidirectional(keras.layers.LSTM(...))` in order and shape.

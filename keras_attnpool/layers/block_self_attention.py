@@ -54,8 +54,8 @@ class BlockSelfAttention(DirectionalAttentionBase):
         units: Size of the output and of the hidden states.
         direction: The steps and the blocks that a step attends to. `"forward"` allows earlier
             steps, `"backward"` allows later steps, and `None` allows all steps except the step
-            itself. For blocks, the three values mean earlier, later and all other blocks. The paper
-            uses the same names.
+            itself. For a block, `"forward"` allows earlier blocks, `"backward"` allows later
+            blocks, and `None` allows all other blocks. The paper uses the same names.
         block_length: Number of steps of a block, the paper's r. `None` is `ceil((2 n)^(1/3))`.
         scale: Bound of the scores, the paper's c.
         activation: Activation of steps 1 and 6, and of the hidden layer in step 4.

@@ -95,8 +95,8 @@ class ConvMultiHeadAttention(AttentionBase):
 
     - `query_kernel`, `key_kernel` and `value_kernel` have the shape `(kernel_size, dim, filters)`.
     - `query_bias`, `key_bias` and `value_bias` have the shape `(filters,)`.
-    - With `parallel=True` the second attention has weights of the same shapes. Their names are
-      `parallel_query_kernel` and so on.
+    - With `parallel=True` the second attention has weights with the shapes of the first attention.
+      The names of these weights are `parallel_query_kernel` and so on.
     - `gamma` and `beta` `(filters,)` belong to the layer norm.
 
     Difference: the official code normalises over all steps and features together, with padding, and

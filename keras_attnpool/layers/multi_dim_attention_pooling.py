@@ -38,10 +38,10 @@ class MultiDimAttentionPooling(AttentionPoolingBase):
             `"entmax15"`. `"sparsemax"` and `"entmax15"` can give weights of exactly 0.
         chunk_size: `None`, or the number of time steps that are scored at once. The layer does not
             store the scores of a chunk. The backward pass computes these scores again. With chunks
-            a long text needs less memory and more time. The result is the same up to rounding.
-            `return_attention_scores=True` computes all scores at once. Chunks work only with
-            `normalizer="softmax"`. Chunks do not work with `dropout` or `attention_regularizer`,
-            which need all weights at once.
+            a long text needs less memory and more time. Chunks change the result only by rounding
+            errors. `return_attention_scores=True` computes all scores at once. Chunks work only
+            with `normalizer="softmax"`. Chunks do not work with `dropout` or
+            `attention_regularizer`, which need all weights at once.
         dropout: Share of the attention weights that is dropped in training, in [0, 1).
         use_bias: Whether the layer has biases.
         kernel_initializer: Initializer of the kernels.

@@ -92,7 +92,7 @@ class ShortcutStackedBiLSTM(BidirectionalBase):
     - `forward_n/lstm_cell/kernel` `(dim of the layer's input, 4 * units)`.
     - `forward_n/lstm_cell/recurrent_kernel` `(units, 4 * units)`.
     - `forward_n/lstm_cell/bias` `(4 * units,)`.
-    - `backward_n` has weights of the same names and shapes.
+    - `backward_n` has weights with the same names and shapes as `forward_n`.
 
     The gates are in the order input, forget, cell, output.
 

@@ -89,8 +89,8 @@ def banded_attention(
 ) -> tuple[Tensor, Tensor | None]:
     """Computes `additive_attention` if each step may only attend to steps at a few fixed offsets.
 
-    Time and memory grow with `time * len(offsets)`. Returned weights have entries for all pairs of
-    steps, as in `additive_attention`.
+    Computing time and memory grow with `time * len(offsets)`. Returned weights have entries for all
+    pairs of steps, as in `additive_attention`.
 
     `offsets` are the allowed values of `key - query`, all different. `penalties` has one finite
     number per offset, which is subtracted from the scores.

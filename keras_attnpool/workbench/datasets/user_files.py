@@ -49,7 +49,8 @@ def load_tsv(
         label_column: Name of the column of labels, or its position from 0.
         label_names: The classes in order, for instance `train.label_names` of the training file.
             Any other label is an error. `None` takes the labels of the file. If all labels of the
-            file are numbers, the labels are sorted as numbers. If not, they are sorted as texts.
+            file are numbers, the labels are sorted as numbers. If not, the labels are sorted as
+            texts.
         encoding: Encoding of the file. A byte order mark is dropped. If you give no encoding, a
             byte order mark of UTF-16 or UTF-32 sets the encoding.
         skip_empty: Whether lines without a text or a label are left out, with a warning that counts

@@ -36,7 +36,7 @@ class DocumentBatches(Batches):
     the places that padding needs. The model must be built for the same K. The inputs are a
     dictionary:
 
-    - `"sentences_0"`, ..., `"sentences_<K-1>"`: the ids of group k, an array `(N_k, W_k)` with one
+    - `"sentences_0"` to `"sentences_<K-1>"`: the ids of group k, an array `(N_k, W_k)` with one
       sentence per row.
     - `"documents"`: int32 `(B, S)`. The rows of all groups are numbered from 1, group after group,
       including rows without words. Place (b, s) holds the row number of document b's sentence s.
@@ -51,10 +51,10 @@ class DocumentBatches(Batches):
     N_k is about the average number of sentences that a batch of the bucket has in this group. So
     N_k is the same for all full batches of a bucket. If a batch has more than N_k sentences for a
     group, the additional sentences go to the next group. Unused rows are zero. The number of rows
-    of the last group is rounded up to 8, 16, ..., 64, 80, 96, ..., 128, 160, ... So a compiled
-    model gets few shapes. With `corpora.reviews` and batches of 32, five epochs have about ten
-    shapes per bucket. If there are fewer distinct lengths than groups, each unused group has a
-    single row.
+    of the last group is rounded up. Up to 64 rows it becomes a multiple of 8, up to 128 rows a
+    multiple of 16, up to 256 rows a multiple of 32, and so on. So a compiled model gets few shapes.
+    With `corpora.reviews` and batches of 32, five epochs have about ten shapes per bucket. If there
+    are fewer distinct lengths than groups, each unused group has a single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
     buckets. So TensorFlow treats these sizes as variable.
