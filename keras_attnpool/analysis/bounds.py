@@ -63,13 +63,14 @@ def normalized_aopc(
     So plain AOPC cannot compare attributions of different models. A beam search looks for the
     orders with the lowest and the highest AOPC. The lowest and the highest AOPC that the search
     finds are the bounds. If two orders have removed the same tokens, the search keeps the better
-    order. The search may miss the best order. An order by weight may have an AOPC outside the
-    bounds that the search found. This AOPC then becomes the bound. So every value lies in [0, 1].
+    order. The search may miss the best order. If the tokens are removed in the order of the
+    weights, the AOPC may lie outside the bounds that the search found. This AOPC then becomes the
+    bound. So every value lies in [0, 1].
 
     Cost: a text of n tokens takes about `beam_size * n ** 2` predictions. For example, a text of 20
-    tokens takes about 2,000 predictions with 5 beams. Each of the two orders by weight takes n more
-    predictions. `beam_size=None` tries all `2 ** n` sets. So its bounds are exact, but it allows at
-    most 12 tokens.
+    tokens takes about 2,000 predictions with 5 beams. The two orders by weight, from the largest
+    and from the smallest, take n more predictions each. `beam_size=None` tries all `2 ** n` sets.
+    So its bounds are exact, but it allows at most 12 tokens.
 
     Args:
         model: A classifier with outputs `(batch, classes)`, or `(batch, 1)` for two classes.

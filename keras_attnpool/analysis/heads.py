@@ -19,9 +19,10 @@ def head_similarity(scores: Any, mask: Any = None, *, measure: str = "cosine") -
         scores: Float array `(batch, heads, time)`, non-negative.
         mask: Array `(batch, time)` of booleans, or of 0 and 1. True keeps a token. Tokens that are
             not kept do not count.
-        measure: `"cosine"` is the cosine similarity of the heads' weights. `"overlap"` scales each
-            head to the sum 1, and adds up the smaller of each token's two weights. Both measures
-            are 1 for equal heads and 0 for heads without a common token.
+        measure: `"cosine"` is the cosine similarity of the heads' weights. `"overlap"` scales the
+            weights of each head to the sum 1. It takes the smaller of each token's two weights, and
+            adds up these smaller weights. Both measures are 1 for equal heads and 0 for heads
+            without a common token.
 
     Returns:
         Symmetric float64 array `(heads, heads)` in [0, 1], with ones on the diagonal. The mean

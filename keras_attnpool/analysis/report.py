@@ -83,12 +83,12 @@ def attention_report(
 
     If other weights give the same classes, the other weights explain the same prediction in another
     way. The columns compare each test with the unchanged attention. `tau` is Kendall's tau.
-    `overlap` adds up the smaller of each token's two weights. `same class` is the share of texts
-    whose predicted class stays the same. `change` is half the sum of the probabilities' absolute
-    changes. If `labels` are given, there are two more columns, `accuracy` and `guided accuracy`.
-    `guided accuracy` is the held-out accuracy of a small model that averages word vectors by the
-    frozen weights of the row. If this accuracy is higher than with uniform weights, another model
-    can use the weights.
+    `overlap` takes the smaller of each token's two weights, and adds up these smaller weights.
+    `same class` is the share of texts whose predicted class stays the same. `change` is half the
+    sum of the probabilities' absolute changes. If `labels` are given, there are two more columns,
+    `accuracy` and `guided accuracy`. `guided accuracy` is the held-out accuracy of a small model
+    that averages word vectors by the frozen weights of the row. If this accuracy is higher than
+    with uniform weights, another model can use the weights.
 
     Weights can be replaced only if the layer's output is the weighted sum of its inputs. For other
     layers, rows with replaced weights have no predictions. A test that shuffles variables has no

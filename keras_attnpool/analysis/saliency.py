@@ -28,8 +28,8 @@ def gradient_saliency(
     """Computes gradient x input of a class's log-probability for every token.
 
     The value of token t with embedding `e_t` for class c is `sum over dim of e_t * d log p_c / d
-    e_t`. The log-probability falls by about this value if the embedding of the token becomes zero
-    (to first order). A token with a positive value speaks for the class. The absolute values rank
+    e_t`. To a first approximation, the log-probability falls by this value if the embedding of the
+    token becomes zero. A token with a positive value speaks for the class. The absolute values rank
     tokens by influence.
 
     The model runs in inference mode. The weights, the trainable flags and the compiled state of the

@@ -33,10 +33,11 @@ class PositionalSelfAttention(SequenceAttentionBase):
     - `"distance"`: `-|i - j|`
     - `"scaled_distance"`: `-log |i - j|`, 0 where `i = j`
 
-    If a step may attend to no kept step, it has a zero vector and zero weights. Examples are the
-    first step with `"earlier"`, the last step with `"later"`, and a single step with `"faraway_m"`.
-    With a faraway mask, computing time and memory grow with `m * time`. Without a faraway mask,
-    both grow with `time^2`, or with `time^2 * units` if each feature has a score.
+    If a step may attend to no kept step, its vector and its weights are zero. Examples of such a
+    step are the first step with `"earlier"`, the last step with `"later"`, and a single step with
+    `"faraway_m"`. With a faraway mask, computing time and memory grow with `m * time`. Without a
+    faraway mask, computing time and memory grow with `time^2`, or with `time^2 * units` if each
+    feature has a score.
 
     ELU, the default score activation, is linear for positive values. For positive values, `V h_j`
     therefore adds the same number to all scores of a step, and the softmax cancels this number. The

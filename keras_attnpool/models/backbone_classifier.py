@@ -35,8 +35,8 @@ def BackboneClassifier(
             dim)`. The backbone replaces the embeddings. For precomputed features
             (`text.LanguageModel.features`) give an integer, the size `dim` of the features. The
             mask is the backbone's input `"padding_mask"` or `"attention_mask"`. If the backbone has
-            no such input, but a single input of integers, the zeros in this input are padding. In
-            all other cases the model uses the Keras mask of the backbone's states.
+            no input for a mask, but a single input of integers, the zeros in this input are
+            padding. In all other cases the model uses the Keras mask of the backbone's states.
         num_classes: Number of classes.
         pooling: `"first"` (the first kept token), `"mean"`, `"max"`, or a layer from `(batch, time,
             dim)` to a vector, such as any pooling layer of this package.

@@ -44,8 +44,8 @@ def SAM(
             dim)`. The backbone replaces the embeddings. For precomputed features
             (`text.LanguageModel.features`) give an integer, the size `dim` of the features. The
             mask is the backbone's input `"padding_mask"` or `"attention_mask"`. If the backbone has
-            no such input, but a single input of integers, the zeros in this input are padding. In
-            all other cases the model uses the Keras mask of the backbone's states.
+            no input for a mask, but a single input of integers, the zeros in this input are
+            padding. In all other cases the model uses the Keras mask of the backbone's states.
         num_classes: Number of classes.
         order: The parts of `SequentialAttention`. With `("token", "feature")` the text's vector is
             the sum of the tokens. With `("feature",)` the text's vector is the mean of the tokens.

@@ -89,8 +89,8 @@ def TextClassifier(
             dim)`. The backbone replaces the embeddings. For precomputed features
             (`text.LanguageModel.features`) give an integer, the size `dim` of the features. The
             mask is the backbone's input `"padding_mask"` or `"attention_mask"`. If the backbone has
-            no such input, but a single input of integers, the zeros in this input are padding. In
-            all other cases the model uses the Keras mask of the backbone's states.
+            no input for a mask, but a single input of integers, the zeros in this input are
+            padding. In all other cases the model uses the Keras mask of the backbone's states.
         sequence_length: Number of steps of every text, with a backbone. `None` allows any number.
         trainable_backbone: Whether the backbone is fine-tuned. The builder sets
             `backbone.trainable`. Parts that are already frozen stay frozen, for example the parts

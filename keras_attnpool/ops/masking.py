@@ -317,8 +317,8 @@ def masked_softmax(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -
 def masked_softmax_or_even(logits: Tensor, mask: Tensor | None = None, axis: int = -1) -> Tensor:
     """Computes `masked_softmax`, but with equal weights in rows without a kept entry.
 
-    Use these weights to sum values that are zero at padding: the sum of a row without a kept entry
-    is then 0, with a gradient of 0.
+    Use these weights only for sums of values that are zero at padding. The sum of a row without a
+    kept entry is then 0, and its gradient is 0.
     """
     logits = at_least_float32(logits)
     if mask is not None:

@@ -231,7 +231,7 @@ class _Writer(Writer):
         return label
 
     def aside(self) -> None:
-        """Writes a sentence that does not count."""
+        """Writes a sentence whose opinion does not count."""
         if not self.chance(self.distractor_rate):
             self.write(self.draw(_FILLERS))
             return

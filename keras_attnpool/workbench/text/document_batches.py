@@ -51,10 +51,10 @@ class DocumentBatches(Batches):
     N_k is about the average number of sentences that a batch of the bucket has in this group. So
     N_k is the same for all full batches of a bucket. If a batch has more than N_k sentences for a
     group, the additional sentences go to the next group. Unused rows are zero. The number of rows
-    of the last group is rounded up. Up to 64 rows it becomes a multiple of 8, up to 128 rows a
-    multiple of 16, up to 256 rows a multiple of 32, and so on. So a compiled model gets few shapes.
-    With `corpora.reviews` and batches of 32, five epochs have about ten shapes per bucket. If there
-    are fewer distinct lengths than groups, each unused group has a single row.
+    of the last group is rounded up. The rounded number is a multiple of 8 up to 64 rows, of 16 up
+    to 128 rows, of 32 up to 256 rows, and so on. So a compiled model gets few shapes. With
+    `corpora.reviews` and batches of 32, five epochs have about ten shapes per bucket. If there are
+    fewer distinct lengths than groups, each unused group has a single row.
 
     If there are several buckets, the first two batches differ in every size that varies between
     buckets. So TensorFlow treats these sizes as variable.
