@@ -18,7 +18,7 @@ class AttentionPooling(AttentionPoolingBase):
     With `hidden_dim` this is the attention of hierarchical attention networks:
 
     1. `u_t = activation(x_t W + b)`, `(batch, time, hidden_dim)`
-    2. `alpha = softmax over time of u_t . context`, `(batch, time)`
+    2. `alpha = softmax over time of u_t^T context`, `(batch, time)`
     3. `output = output_activation(sum_t alpha_t x_t)`, `(batch, dim)`
 
     Without `hidden_dim`, `u_t = activation(x_t)`, and the context vector is the only weight.

@@ -23,21 +23,21 @@ class LearnedQueryPooling(MultiHeadPoolingBase):
     inputs `x_t` of one example, query `s_j`, and head `h` of size `d = key_dim`:
 
     1. `q_jh = W_q[h] s_j + b_q[h]`, `k_th = W_k[h] x_t`, `v_th = W_v[h] x_t + b_v[h]`
-    2. `a_jh = softmax over time of q_jh . k_th / sqrt(d)`
+    2. `a_jh = softmax over time of q_jh^T k_th / sqrt(d)`
     3. `o_jh = sum_t a_jht v_th`
     4. `y_j = W_o [o_j1; ...; o_jH] + b_o`, plus `s_j` with `residual=True`
     5. with `feedforward_dim`: `y_j + FF(norm(y_j))`. With `normalize_first=False` the output is
        `norm(z_j + FF(z_j))`, where `z_j = norm(y_j)`. `FF` has one hidden layer
 
     The queries do not depend on the sequence. So the layer can compute the same result without keys
-    and values: `a_jh = softmax over time of (W_k[h]^T q_jh) . x_t / sqrt(d)`, and `o_jh = W_v[h]
+    and values: `a_jh = softmax over time of (W_k[h]^T q_jh)^T x_t / sqrt(d)`, and `o_jh = W_v[h]
     sum_t a_jht x_t + b_v[h]`. The layer uses these formulas for few queries, because the formulas
     need fewer multiplications. For many queries the layer computes keys and values. Keys have no
     bias, because a bias would add the same number to all scores of a head, and the softmax would
     cancel this number.
 
     With `key_projection=False` each head has its own query of size `dim`. Step 2 is then `a_jh =
-    softmax over time of s_jh . x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
+    softmax over time of s_jh^T x_t / sqrt(dim)`. With `output_projection=False` step 4 is `y_j =
     [o_j1; ...; o_jH]`. The efficient probe of `M` queries has `key_projection=False`,
     `output_projection=False`, `num_heads=M` and `use_bias=False`. The efficient probe has `dim^2 +
     M dim` weights.

@@ -60,8 +60,8 @@ def TextClassifier(
     The names of poolings are listed in `layers.get`. Examples are `"mean"`, `"max"`, `"attention"`,
     `"lama"` and `"learned_query"`.
 
-    Every layer gets the mask, even if an earlier layer loses the mask. Before a layer of another
-    package, the padded steps are set to 0. Short names may have hyphens instead of underscores.
+    Every layer gets the mask, even if an earlier layer loses the mask. A layer of another package
+    gets inputs that are 0 at padded steps. Short names may have hyphens instead of underscores.
 
     Args:
         vocabulary_size: Number of token ids, including padding (id 0). `None` with a backbone.

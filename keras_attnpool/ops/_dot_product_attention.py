@@ -37,7 +37,7 @@ def join_heads(x: Tensor) -> Tensor:
 def dot_product_weights(
     query: Tensor, key: Tensor, scale: float, mask: Tensor | None = None, exact: bool = True
 ) -> Tensor:
-    """Computes the weights `softmax over keys of (query . key / scale)`.
+    """Computes the weights `softmax over keys of (query^T key / scale)`.
 
     The weights are computed in float32 or float64, because products of half-precision features may
     overflow.

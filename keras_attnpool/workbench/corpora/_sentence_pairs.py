@@ -431,9 +431,9 @@ def sentence_pairs(
             version. Other seeds give other pairs of the same distribution. Use different seeds for
             training and testing.
         paraphrase_rate: Probability in [0, 1] of a paraphrase. A paraphrase uses a synonym, the
-            passive, a converse verb, or another order of the words. At 0, two sentences with
-            different words have different meanings. Differences in "a", "the" and the joining word
-            do not count.
+            passive, a converse verb, or another order of the words. With the rate 0, two sentences
+            with different words have different meanings. Differences in "a", "the" and the joining
+            word do not count.
 
     Returns:
         `SentencePairs` with `num_examples` pairs, int32 labels, float32 relatedness in [1, 5], and
