@@ -310,11 +310,8 @@ def _times(place: Place, folder: Path) -> Iterator[Line]:
 def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     """Counts what became of the claims of each paper, and says how much chance is in the words."""
     found, words = lines(papers, folder), (*WORDS, UNTESTED)
-    numbers = {name: Counter[str]() for name in PAPERS}
+    numbers = _counted(found)
     times = Counter(line.word for line in found if line.table.endswith(TIME))
-    for line in found:
-        if not line.table.endswith(TIME):
-            numbers[line.paper][line.word] += 1
     rows = [
         (title, *_numbers(numbers[name]), _everywhere(name, found))
         for name, title in PAPERS.items()
@@ -343,6 +340,26 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
         f"{judged - paired} intervals miss it is not known: they are unpaired, and two standard "
         f"errors are few for three runs. The {timed} judged times have a range and no interval."
     )
+
+
+def total(paper: str, papers: dict[str, Paper]) -> str:
+    """Counts what became of the claims of one paper, in a sentence."""
+    found = _counted(lines(papers))[paper]
+    told = ", ".join(f"{found[word]} *{word}*" for word in (*WORDS, UNTESTED) if found[word])
+    return (
+        f"The tables of the paper make {found.total()} claims, times left out. Of these claims we "
+        f"found {told} ([the words](../results.md#how-differences-are-judged), [our "
+        "results](#what-we-found))."
+    )
+
+
+def _counted(found: Iterable[Line]) -> dict[str, Counter[str]]:
+    """By paper, how many claims have each word, without those on times."""
+    numbers = {name: Counter[str]() for name in PAPERS}
+    for line in found:
+        if not line.table.endswith(TIME):
+            numbers[line.paper][line.word] += 1
+    return numbers
 
 
 def _numbers(found: Counter[str]) -> tuple[int, ...]:

@@ -3,8 +3,8 @@
 A line `<!-- book: matrix -->` becomes what `python -m benchmarks.reproduce --matrix` prints,
 `<!-- book: claims -->` says of every claim of the papers' tables what became of it,
 `<!-- book: counts -->` counts these claims, `<!-- book: held -->` lists the weaknesses of
-those that are held, and a line `<!-- book: published sam -->` becomes the figures of a paper for
-the rows of its experiments.
+those that are held. A line `<!-- book: published sam -->` becomes the figures of a paper for the
+rows of its experiments, and `<!-- book: total sam -->` counts its claims.
 """
 
 import os
@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 MARKER = re.compile(r"<!-- book: (matrix|claims|counts|held) -->")
-PUBLISHED = re.compile(r"<!-- book: published (\w+) -->")
+OF_ONE = re.compile(r"<!-- book: (published|total) (\w+) -->")
 
 
 def published(paper):
@@ -37,7 +37,7 @@ def published(paper):
 
 def fill(markdown, repository):
     """Replaces the markers by the matrix of the results that are there, and the papers' figures."""
-    if not (MARKER.search(markdown) or PUBLISHED.search(markdown)):
+    if not (MARKER.search(markdown) or OF_ONE.search(markdown)):
         return markdown
     # The list of the experiments is code that imports Keras; any backend will do.
     os.environ.setdefault("KERAS_BACKEND", "jax")
@@ -46,7 +46,13 @@ def fill(markdown, repository):
     from benchmarks.reproduce import __main__, book
 
     markdown = MARKER.sub(lambda match: getattr(book, match[1])(__main__.PAPERS), markdown)
-    return PUBLISHED.sub(lambda match: published(__main__.PAPERS[match[1]]), markdown)
+
+    def of_one(match):
+        if match[1] == "total":
+            return book.total(match[2], __main__.PAPERS)
+        return published(__main__.PAPERS[match[2]])
+
+    return OF_ONE.sub(of_one, markdown)
 
 
 def on_page_markdown(markdown, page, config, files):
