@@ -16,7 +16,9 @@ import re
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 # Code, formulas, tables, headings and markers are no sentences.
 LEFT_OUT = re.compile(
-    r"```.*?```|<!--.*?-->|<[^>]+>|^\|.*?$|^#.*?$|^:::.*?$|\$\$.*?\$\$|^---\n.*?^---$", re.S | re.M
+    r"```.*?```|<!--.*?-->|<[^>]+>|^\|.*?$|^#.*?$|^:::.*?$|\$\$.*?\$\$|^---\n.*?^---$"
+    r"|^ *>>> .*?(?=\n\n|\Z)",
+    re.S | re.M,
 )
 # ... nor is the literature of a docstring, and what begins an entry of its sections.
 ENTRIES = re.compile(
