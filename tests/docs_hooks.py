@@ -1,12 +1,15 @@
 """The hooks of the documentation, for its tests."""
 
 import importlib.util
+import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 REPOSITORY = Path(__file__).parent.parent
 DOCS = REPOSITORY / "docs"
 RESULTS = REPOSITORY / "benchmarks" / "results"
+# The hooks import each other, as MkDocs lets them.
+sys.path.insert(0, str(DOCS / "hooks"))
 
 
 def hook(name, folder=DOCS / "hooks"):

@@ -6,6 +6,7 @@ import json
 import pathlib
 import re
 import sys
+import textwrap
 from xml.etree import ElementTree
 
 import keras
@@ -38,10 +39,8 @@ OBJECT = re.compile(r"^::: (?P<name>[\w.]+)$", re.M)
 OF_OURS = re.compile(r"\bour (?:\w+ )?runs?\b|\bof ours\b|\bwe saw\b")
 FOREIGN_PATH = re.compile(r"(?<![\w.:/])/(?:home|root|work|tmp|mnt|opt|usr|Users)\b")
 
-results, pictures, speed = hook("results"), hook("pictures"), hook("speed")
-support, book, behaviour, arena = hook("support"), hook("book"), hook("behaviour"), hook("arena")
-leaks = hook("leaks")
-figures, explanations, links = hook("figures"), hook("explanations"), hook("links")
+markers, pictures, speed = hook("markers"), hook("pictures"), hook("speed")
+support, arena, figures, links = hook("support"), hook("arena"), hook("figures"), hook("links")
 notebooks, descriptions = hook("notebooks"), hook("descriptions")
 fold = hook("fold")
 new_layer = hook("new_layer", REPOSITORY / "tools")
@@ -294,10 +293,7 @@ def test_a_page_is_sound(page):
     assert broken_links(page, text) == []
     assert not FOREIGN_PATH.search(text)
     assert "assets/pictures/" not in pictures.draw(text)
-    filled = figures.fill(results.fill(first_screen.fill(text), RESULTS), RESULTS)
-    filled = pictures.draw(speed.fill(explanations.fill(filled, RESULTS), RESULTS))
-    filled = book.fill(support.fill(filled, DOCS / "support"), REPOSITORY)
-    filled = behaviour.fill(leaks.fill(filled, RESULTS / "leaks"), RESULTS / "behaviour")
+    filled = pictures.draw(figures.fill(markers.fill(first_screen.fill(text))))
     filled = arena.fill(filled, RESULTS / "arena")
     assert "<!--" not in filled and "{{ " not in filled
 
@@ -504,13 +500,11 @@ def measured_costs(kind, backend):
 
 def test_the_speed_page_is_written_from_the_results():
     page = source("speed.md") + source("targets.md")
-    filled = speed.fill(page, RESULTS)
+    filled = markers.fill(page)
     assert "<!-- speed:" not in filled and filled.count("\n    |") > 100
-    assert speed.MISSING not in filled
-    assert {match["view"] for match in speed.MARKER.finditer(page)} <= set(speed.VIEWS)
     # What was asked once and never reached still says so, on the page and in its file.
     assert filled.count("struck (was") > 25 and "| missed |" not in filled
-    bags = speed.fill(source("guides/bags.md"), RESULTS)
+    bags = markers.fill(source("guides/bags.md"))
     assert "<!-- speed:" not in bags and "| 1,000,000 instances |" in bags
     # Ratios, never times of some machine.
     assert not re.search(r"\d (ms|seconds?|µs)\b", filled)
@@ -532,7 +526,7 @@ def test_the_sentences_below_the_first_table_of_speed_are_true():
     for costs, order in ((jax, 1), (torch, 1), (gpu, -1)):
         assert all(order * costs[first][0] < order * costs[name][0] for name in others)
         assert all(costs[name][0] < costs[speed.ATTENTION][0] for name in speed.POOLINGS)
-    text = speed.overview(folder)
+    text = speed.overview()
     calls = re.search(r"`(\w+)` takes the least .* has (\d+) \[calls.*`(\w+)` has (\d+)\.", text)
     assert calls[1] == first and int(calls[2]) > int(calls[4])
     linear, quadratic = (
@@ -618,7 +612,7 @@ def test_the_form_that_takes_longer_on_the_gpu_has_more_launches():
 
 def test_the_guide_of_growth_is_written_from_the_results():
     data = measured_costs("growth", "torch")
-    page = speed.fill(source("guides/scaling.md"), RESULTS)
+    page = markers.fill(source("guides/scaling.md"))
     pictures = re.findall(r'<figure class="drawn">.*?</figure>', page, re.S)
     groups = {}
     for case in data["cases"]:
@@ -652,14 +646,17 @@ def test_what_can_be_exported_is_a_table_with_its_refusals(tmp_path):
     }
     (tmp_path / "export_torch.json").write_text(json.dumps(support_file), encoding="utf-8")
     (tmp_path / "layers.json").write_text('{"layers": {"one": "One"}}', encoding="utf-8")
-    page = "a\n\n    <!-- support: torch -->\n\n<!-- support: jax -->\n"
-    filled = support.fill(page, tmp_path)
-    assert (
-        "\n    | `One`, `one` | yes | length fixed |\n    | `two` | **no** (1) | not tried |"
-        in filled
-    )
-    assert "\n    1. `Bad: no op`" in filled and "2026-11-01, with keras 3." in filled
-    assert support.MISSING in filled and "<!--" not in filled
+    written = support.exports("torch", tmp_path)
+    assert "\n| `One`, `one` | yes | length fixed |\n| `two` | **no** (1) | not tried |" in written
+    assert "\n1. `Bad: no op`" in written and "2026-11-01, with keras 3." in written
+    with pytest.raises(FileNotFoundError):
+        support.exports("jax", tmp_path)
+
+
+def test_a_marker_keeps_its_indent():
+    plain = markers.fill("<!-- leaks: torch -->")
+    assert plain.startswith("| fault |")
+    assert markers.fill("    <!-- leaks: torch -->") == textwrap.indent(plain, "    ")
 
 
 @pytest.mark.parametrize(

@@ -98,12 +98,11 @@ def test_changes_are_paired_and_told_where_they_are_real():
     assert found["the encoder, over 1 mechanisms"][0].startswith("**0.10 (0.10")
 
 
-def test_chart_and_marker(tmp_path):
+def test_chart_and_file(tmp_path):
     names = {text.text for text in drawn(explanations.chart(EXAMPLE)).iter("text")}
     assert {*EXAMPLE["rows"], "Normalized AOPC (1: the best order)"} <= names
     (tmp_path / "explanations_toys.json").write_text(json.dumps(EXAMPLE))
-    page = explanations.fill("a\n<!-- explanations: toys verdict -->\nb", tmp_path)
-    assert page.startswith("a\n- **With") and page.endswith("\nb")
+    assert explanations.written("toys", "verdict", tmp_path).startswith("- **With")
 
 
 def test_the_page_is_of_what_was_measured():

@@ -1,30 +1,20 @@
 """The tables of what runs where: of every layer and cell, the same on README, and still true."""
 
-import importlib.util
 import json
-from pathlib import Path
+import re
 
 import pytest
 import where_it_runs
 from catalogue import CASES
+from docs_hooks import DOCS, REPOSITORY, hook
 
 from keras_attnpool import layers
 
 pytestmark = pytest.mark.one_backend("each backend has a process of its own")
 
-REPOSITORY = Path(__file__).parent.parent
-FOLDER = REPOSITORY / "docs" / "support"
+FOLDER = DOCS / "support"
 TABLE = json.loads(where_it_runs.TABLE.read_text(encoding="utf-8"))
-
-
-def tool(path):
-    spec = importlib.util.spec_from_file_location(Path(path).stem, REPOSITORY / path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-support = tool("docs/hooks/support.py")
+support = hook("support")
 
 
 def test_every_layer_has_every_cell():
@@ -43,8 +33,8 @@ def test_readme_and_the_page_say_what_the_files_say():
     readme = (REPOSITORY / "README.md").read_text(encoding="utf-8")
     (line,) = support.LINE.findall(readme)
     assert line == support.line(FOLDER), "run `python docs/hooks/support.py`"
-    page = (REPOSITORY / "docs" / "backends.md").read_text(encoding="utf-8")
-    asked = [match["what"] for match in support.RUNS.finditer(page)]
+    page = (DOCS / "backends.md").read_text(encoding="utf-8")
+    asked = re.findall(r"^<!-- runs: (\w+) -->$", page, re.M)
     assert asked == ["summary", *support.BACKENDS, "versions"]
 
 
@@ -57,8 +47,8 @@ def test_a_cell_is_the_worst_of_a_layers_cases(tmp_path):
     rows = support.cells(tmp_path, "jax")
     assert rows["One"]["train"] == ["Error: no `op`"] and rows["Two"]["train"] == support.NONE
     assert (rows["One"]["onnx"], rows["Two"]["onnx"]) == ("length fixed", support.NOT_TRIED)
-    assert "| `One` | **no** (1) |" in support.runs(tmp_path, "jax")
-    assert "\n1. `Error: no op`" in support.runs(tmp_path, "jax")
+    assert "| `One` | **no** (1) |" in support.runs("jax", tmp_path)
+    assert "\n1. `Error: no op`" in support.runs("jax", tmp_path)
     assert support.count(rows, "train") == "0 of 1"
     assert support.count(rows, "onnx") == "0 of 2, 1 more fixed"
 
@@ -78,8 +68,9 @@ def test_each_backend_does_what_the_table_says(backend):
 
 
 def test_the_versions_begin_with_the_lowest():
-    versions = tool("tools/versions.py")
+    versions = hook("versions", REPOSITORY / "tools")
     (lowest,) = (each for each in versions.lowest() if each.startswith("keras=="))
     first = tuple(map(int, lowest.removeprefix("keras==").split(".")))
     assert tuple(map(int, versions.KERAS[0].split("."))) == (first[0], first[1] + 1)
-    assert set(support.read(FOLDER, "versions")) <= set(versions.rows())
+    tested = json.loads((FOLDER / "versions.json").read_text(encoding="utf-8"))
+    assert set(tested) <= set(versions.rows())

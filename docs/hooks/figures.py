@@ -9,12 +9,9 @@ of the row whose time is 1. A figure of a paper that no file holds stands as typ
 `{{ printed: 62.89 }}`. A missing file or row stops the build.
 """
 
-import json
 import re
-import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+from measured import RESULTS, read
 
 from benchmarks.reproduce.significance import interval_of, marked, mean, ran_apart
 
@@ -30,7 +27,7 @@ def of_the_paper(results, rows):
     return claims.get(tuple(rows)) or values[0] - sum(values[1:])
 
 
-def fill(markdown, folder):
+def fill(markdown, folder=RESULTS):
     """Replaces the markers of a page by figures of the results in `folder`."""
 
     def figure(match):
@@ -38,8 +35,7 @@ def fill(markdown, folder):
             return match["rows"]
         rows = match["rows"].split(" - ")
         try:
-            text = (folder / f"{match['file']}.json").read_text(encoding="utf-8")
-            results = json.loads(text)
+            results = read(folder / f"{match['file']}.json")
             if match["of"] == "weights":
                 first, *others = (results["epoch_times"][name]["parameters"] for name in rows)
                 return f"{first - sum(others):,}"
@@ -63,4 +59,4 @@ def fill(markdown, folder):
 
 def on_page_markdown(markdown, page, config, files):
     """Fills the figures of every page."""
-    return fill(markdown, Path(config.config_file_path).parent / "benchmarks" / "results")
+    return fill(markdown)

@@ -1,24 +1,19 @@
-"""Writes the planted leaks into a page, from `benchmarks/results/leaks/*.json`.
+"""The planted leaks, from `benchmarks/results/leaks/*.json`.
 
 A line `<!-- leaks: torch -->` of a page becomes the table of that backend's run:
 `python -m benchmarks.leaks`.
 """
 
-import json
-import re
-from pathlib import Path
-
-MARKER = re.compile(r"^<!-- leaks: (?P<backend>\w+) -->$", re.M)
+from measured import RESULTS, read, versions
+from tables import table
 
 
-def table(measured):
+def written(backend):
     """One row per fault, with the difference that it makes and the one without it."""
+    measured = read(RESULTS / "leaks" / f"{backend}.json")
+    head = ("fault", "difference", "made by", "first layer that differs", "exact instead", "then")
     lines = [
-        "| fault | difference | made by | first layer that differs | exact instead | then |",
-        "|---|--:|---|---|---|--:|",
-    ]
-    for fault, found in measured["leaks"].items():
-        cells = (
+        (
             fault,
             f"{found['largest']:.2g}",
             found["check"],
@@ -26,22 +21,6 @@ def table(measured):
             found["cure"],
             f"{found['after']:.0e}" if found["after"] else "0",
         )
-        lines.append(f"| {' | '.join(cells)} |")
-    versions = ", ".join(f"{name} {version}" for name, version in measured["versions"].items())
-    return "\n".join([*lines, "", f"Measured with {versions}."])
-
-
-def fill(markdown, folder):
-    """Replaces the markers of a page by the tables of the files in `folder`."""
-
-    def filled(match):
-        path = folder / f"{match['backend']}.json"
-        return table(json.loads(path.read_text(encoding="utf-8")))
-
-    return MARKER.sub(filled, markdown)
-
-
-def on_page_markdown(markdown, page, config, files):
-    """Fills the tables of every page."""
-    folder = Path(config.config_file_path).parent / "benchmarks" / "results" / "leaks"
-    return fill(markdown, folder)
+        for fault, found in measured["leaks"].items()
+    ]
+    return f"{table(head, lines, left=(0, 2, 3, 4))}\n\nMeasured with {versions(measured)}."

@@ -1,22 +1,16 @@
-"""Writes the tables of measured figures into the pages, from `benchmarks/results/*.json`.
+"""The tables of measured figures, from `benchmarks/results/*.json`.
 
 A line `<!-- results: lama_r8 table -->` of a page becomes the table named `table` of the file
 `lama_r8.json`. Nothing that was measured is typed by hand, and a page says how many runs a figure
 stands on.
 """
 
-import functools
-import json
 import re
-import sys
 import textwrap
 from collections import Counter
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from charts import chart
+from measured import BACKENDS, RESULTS, read
 from tables import table
 
 from benchmarks.reproduce.significance import (
@@ -34,16 +28,13 @@ from benchmarks.reproduce.significance import (
     targets_of,
 )
 
-MARKER = re.compile(r"^(?P<indent> *)<!-- results: (?P<file>\w+) (?P<view>\w+) -->$", re.M)
-
-# How a measure is written: its name, and its figure.
 MEASURES = {
-    "test_accuracy": ("accuracy", lambda value: f"{100 * value:.1f}"),
-    "test_f1": ("F1", lambda value: f"{100 * value:.1f}"),
-    "test_macro_f1": ("macro-F1", lambda value: f"{100 * value:.1f}"),
-    "test_pearson": ("Pearson", lambda value: f"{100 * value:.1f}"),
-    "test_spearman": ("Spearman", lambda value: f"{100 * value:.1f}"),
-    "test_mse": ("squared error", lambda value: f"{value:.3f}"),
+    "test_accuracy": "accuracy",
+    "test_f1": "F1",
+    "test_macro_f1": "macro-F1",
+    "test_pearson": "Pearson",
+    "test_spearman": "Spearman",
+    "test_mse": "squared error",
 }
 
 
@@ -59,14 +50,18 @@ def spread(summary, runs):
 
 def beside(measure, value, paper):
     """A figure, and the paper's in brackets, where it has one."""
-    write = MEASURES[measure][1]
+    write = "{:.3f}".format if measure == "test_mse" else percent
     return write(value) if paper is None else f"{write(value)} ({write(paper)})"
 
 
-def measured_in(results):
-    """What a file measures, and in which unit its figures are written."""
-    unit = " × 100" if results["measure"] in ("pearson", "spearman") else ", %"
-    return MEASURES[f"test_{results['measure']}"][0] + unit
+def measure_of(results):
+    """What a file measures."""
+    return MEASURES[f"test_{results['measure']}"]
+
+
+def validated(results, name):
+    """The mean of a row on the part that chose the epochs."""
+    return results["rows"][name]["summary"][f"validation_{results['measure']}"]["mean"]
 
 
 def accuracy_table(results):
@@ -76,10 +71,10 @@ def accuracy_table(results):
     others = [m for m in MEASURES if m != measure and all(m in row["summary"] for _, row in ranked)]
     with_paper = any(row["paper"] is not None for _, row in ranked)
     published = results.get("published", {})
-    head = ["model", *["paper"] * with_paper, f"here, mean {measured_in(results)}"]
-    head += ["lowest – highest"]
-    names = [MEASURES[m][0] + " (paper)" * (m in published) for m in others]
-    head += [*names, "runs", "parameters"]
+    unit = " × 100" if results["measure"] in ("pearson", "spearman") else ", %"
+    head = ["model", *["paper"] * with_paper, f"here, mean {measure_of(results)}{unit}"]
+    head += ["lowest – highest", *(MEASURES[m] + " (paper)" * (m in published) for m in others)]
+    head += ["runs", "parameters"]
     lines = []
     for name, row in ranked:
         paper, runs = row["paper"], len(row["runs"])
@@ -125,13 +120,12 @@ def claims_table(results, about=""):
 
 def scatter(results, across, words, value):
     """Accuracy against something that `value` tells of a row, on a logarithmic axis."""
-    measure = MEASURES[f"test_{results['measure']}"][0]
+    measure = measure_of(results)
     places = {
-        name: (value(results, name), 100 * mean(results, name))
+        name: (at, 100 * mean(results, name))
         for name, row in results["rows"].items()
-        if "optimizer" in row["config"]
+        if "optimizer" in row["config"] and (at := value(results, name))
     }
-    places = {name: place for name, place in places.items() if place[0]}
     spoken = f"{measure} against {across}: " + "; ".join(
         f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in places.items()
     )
@@ -157,45 +151,39 @@ def parameters_chart(results):
 
 def heads_of(rows):
     """Rows that differ in the number of heads alone, "X, 3 heads" and X itself: X's by number."""
-    named = re.compile(r"(.+), \d+ heads?$")
-    bases = dict.fromkeys(match[1] for name in rows if (match := named.match(name)))
-    return {
-        base: {
-            row["config"]["arguments"]["num_heads"]: name
-            for name, row in rows.items()
-            if name == base or (match := named.match(name)) and match[1] == base
-        }
-        for base in bases
-    }
+    bases = {name: re.sub(r", \d+ heads?$", "", name) for name in rows}
+    several = {base: {} for name, base in bases.items() if base != name}
+    for name, base in bases.items():
+        if base in several:
+            several[base][rows[name]["config"]["arguments"]["num_heads"]] = name
+    return several
 
 
 def heads_table(results):
     """The rows by the number of heads."""
     rows, series = results["rows"], heads_of(results["rows"])
-    if not series:
-        return "*Not measured yet.*"
-    measure = MEASURES[f"test_{results['measure']}"][0]
-    head = [
-        f"{base}: {cell}" for base in series for cell in (f"validation {measure}", "test", "runs")
-    ]
+    columns = (f"validation {measure_of(results)}", "test", "runs")
+    head = ["heads", *(f"{base}: {cell}" for base in series for cell in columns)]
     lines = []
     for heads in sorted(set().union(*series.values())):
         cells = [str(heads)]
-        for base in series:
-            name = series[base].get(heads)
-            if name is None:
-                cells += ["–"] * 3
-                continue
-            chosen = rows[name]["summary"][f"validation_{results['measure']}"]["mean"]
-            cells += [percent(chosen), percent(mean(results, name)), str(len(rows[name]["runs"]))]
+        for name in [each.get(heads) for each in series.values()]:
+            cells += (
+                [
+                    percent(validated(results, name)),
+                    percent(mean(results, name)),
+                    str(len(rows[name]["runs"])),
+                ]
+                if name
+                else ["–"] * 3
+            )
         lines.append(cells)
-    return table(["heads", *head], lines, left=())
+    return table(head, lines, left=())
 
 
 def line_chart(results, across, words, series, part="validation"):
     """A line for each series of `{name: {x: share}}`."""
-    measure = MEASURES[f"test_{results['measure']}"][0]
-    measure = f"{part} {measure}"
+    measure = f"{part} {measure_of(results)}"
     points_of = {
         name: sorted((at, 100 * share) for at, share in each.items())
         for name, each in series.items()
@@ -210,13 +198,9 @@ def line_chart(results, across, words, series, part="validation"):
 
 def heads_chart(results):
     """Validation accuracy by the number of heads."""
-    rows = results["rows"]
     series = {
-        base: {
-            heads: rows[name]["summary"][f"validation_{results['measure']}"]["mean"]
-            for heads, name in named.items()
-        }
-        for base, named in heads_of(rows).items()
+        base: {heads: validated(results, name) for heads, name in named.items()}
+        for base, named in heads_of(results["rows"]).items()
     }
     words = "Mean of the runs by the number of heads, at the epoch that the same part chose."
     return line_chart(results, "heads", words, series)
@@ -224,11 +208,10 @@ def heads_chart(results):
 
 def thresholds_chart(results):
     """SAM's figure 3: test accuracy by the threshold of the features' weights."""
-    named = re.compile(r"SAM(?: 0\.\d+)?$")
     series = {
         row["config"]["arguments"].get("threshold", 0): mean(results, name)
         for name, row in results["rows"].items()
-        if named.match(name)
+        if re.fullmatch(r"SAM(?: 0\.\d+)?", name)
     }
     words = "Mean of the folds by the threshold under which a feature's weight is zero."
     return line_chart(results, "threshold", words, {"SAM": series}, "test")
@@ -259,22 +242,6 @@ def time_chart(results):
         "brought no gain. The seconds depend on the machine, and their ratios depend on it less.",
         seconds,
     )
-
-
-def penalties_table(results):
-    """The findings on penalties of heads."""
-    claims = claims_table(results, "penalty")
-    return claims if claims.count("\n") > 1 else "*Not measured yet.*"
-
-
-def best_epochs(row):
-    """The selected epochs of a row, run by run."""
-    epochs = [
-        f"{run['best_epoch']} of {run['epochs']}"
-        + (" (limit)" if run["stopped_by_the_epoch_limit"] else "")
-        for run in row["runs"]
-    ]
-    return ", ".join(epochs)
 
 
 def value_text(value):
@@ -308,43 +275,46 @@ def recipes_table(results):
     lines = []
     for name, row in results["rows"].items():
         config = row["config"]
-        call = [config["model"]]
-        for key, value in config["arguments"].items():
-            # What is given by its place: without a name.
-            call += (
-                list(map(value_text, value)) if key == "args" else [f"{key}={value_text(value)}"]
-            )
-        # A linear classifier of scikit-learn has no optimizer of ours.
-        recipe = []
-        if "optimizer" in config:
-            recipe += [config["optimizer"], f"{config['learning_rate']:g}"]
+        arguments = dict(config["arguments"])
+        # What is given by its place has no name.
+        call = [config["model"], *map(value_text, arguments.pop("args", ()))]
+        call += [f"{key}={value_text(value)}" for key, value in arguments.items()]
+        lines.append([name, "<br>".join(f"`{part}`" for part in call)])
+        # A linear classifier of scikit-learn has no optimizer of ours, and no epochs.
+        if "optimizer" not in config:
+            lines[-1] += ["–", "CPU", "–", "–"]
+            continue
+        recipe = [config["optimizer"], f"{config['learning_rate']:g}"]
         recipe += [config["dtype_policy"]] if "dtype_policy" in config else []
         backend = results["versions"]["backend"]
         places = {
-            (run.get("device", "CPU"), run.get("backend", backend)) if recipe else ("CPU", "")
-            for run in row["runs"]
+            f"{run.get('device', 'CPU')} {run.get('backend', backend)}" for run in row["runs"]
         }
+        epochs = [
+            f"{run['best_epoch']} of {run['epochs']}"
+            + " (limit)" * run["stopped_by_the_epoch_limit"]
+            for run in row["runs"]
+        ]
         # Of a GPU's runs only where there are no others; what else a machine did only adds.
         timed = [run for run in row["runs"] if "device" not in run]
         seconds = min(run["seconds_per_epoch"] for run in timed or row["runs"])
-        cells = [
-            name,
-            "<br>".join(f"`{part}`" for part in call),
-            ", ".join(recipe) or "–",
-            "; ".join(" ".join(place).strip() for place in sorted(places)),
-            # The linear classifier has no epochs.
-            best_epochs(row) if recipe else "–",
-            f"{seconds:.1f}{' (GPU)' * (not timed)}" if recipe else "–",
+        lines[-1] += [
+            ", ".join(recipe),
+            "; ".join(sorted(places)),
+            ", ".join(epochs),
+            f"{seconds:.1f}{' (GPU)' * (not timed)}",
         ]
-        lines.append(cells)
     content = table((*head, "seconds an epoch"), lines, left=range(len(head)))
     return folded("How each row was trained", content)
 
 
 def protocol_list(results):
     """How it was measured, and with which versions."""
-    protocol = {k: v for k, v in results["protocol"].items() if k != "of_the_paper"}
-    lines = [f"- **{key.replace('_', ' ')}**: {value}" for key, value in protocol.items()]
+    lines = [
+        f"- **{key.replace('_', ' ')}**: {value}"
+        for key, value in results["protocol"].items()
+        if key != "of_the_paper"
+    ]
     used = {}
     of_runs = (run.get("versions", {}) for row in results["rows"].values() for run in row["runs"])
     for name, value in (pair for each in (results["versions"], *of_runs) for pair in each.items()):
@@ -352,9 +322,8 @@ def protocol_list(results):
         if name != "backend":
             used.setdefault(name, set()).add(value)
     versions = ", ".join(f"{name} {' and '.join(sorted(each))}" for name, each in used.items())
-    sizes = results.get("examples")
-    if sizes:
-        train, validation, test = (f"{size:,}" for size in sizes)
+    if "examples" in results:
+        train, validation, test = (f"{size:,}" for size in results["examples"])
         size = f"{train} to train on, {validation} to choose the epoch by, {test} to test"
         lines.insert(0, f"- **examples**: {size}")
     return folded("Protocol and versions", "\n".join([*lines, f"- **versions**: {versions}"]))
@@ -364,28 +333,25 @@ def times_table(results, name="epoch_times"):
     """Seconds of an epoch relative to the first row, which the others took turns with."""
     head = ("model", "parameters", "paper, relative", "here, relative", "lowest – highest")
     lines = []
-    times = results[name]
-    for model in sorted(times, key=lambda each: times[each]["relative"][0]):
-        median, lowest, highest = times[model]["relative"]
-        paper = times[model]["paper"]
-        cells = [
-            model,
-            f"{times[model]['parameters']:,}",
-            "–" if paper is None else f"{paper:.2f}",
-            f"{median:.2f}",
-            "–" if lowest == highest else f"{lowest:.2f} – {highest:.2f}",
-        ]
-        lines.append(cells)
+    for model, timed in sorted(results[name].items(), key=lambda item: item[1]["relative"][0]):
+        paper, (median, lowest, highest) = timed["paper"], timed["relative"]
+        lines.append(
+            [
+                model,
+                f"{timed['parameters']:,}",
+                "–" if paper is None else f"{paper:.2f}",
+                f"{median:.2f}",
+                "–" if lowest == highest else f"{lowest:.2f} – {highest:.2f}",
+            ]
+        )
     return table(head, lines)
 
 
 def padding_table(results):
     """Which share of the words that a model is served is padding, by kind of batch."""
-    shares = results["padding"]
     head = ("batches", "share of padding", "places for each word")
-    lines = []
-    for kind in sorted(shares, key=lambda each: -shares[each]):
-        lines.append((kind, f"{percent(shares[kind])} %", f"{1 / (1 - shares[kind]):.1f}"))
+    shares = sorted(results["padding"].items(), key=lambda item: -item[1])
+    lines = [(kind, f"{percent(share)} %", f"{1 / (1 - share):.1f}") for kind, share in shares]
     return table(head, lines)
 
 
@@ -420,9 +386,6 @@ def limit_note(results):
     if not any(ended):
         return ""
     return f"Of the {len(ended)} runs of networks, {sum(ended)} ended at the epoch limit."
-
-
-BACKENDS = {"jax": "JAX", "torch": "PyTorch", "tensorflow": "TensorFlow"}
 
 
 def backends_note(results):
@@ -491,11 +454,9 @@ def floors_table(files):
         cells = [
             "–" if v is None else f"**{percent(v)}**" if v == top else percent(v) for v in means
         ]
-        measure = MEASURES[f"test_{results['measure']}"][0]
         data, lead = results["dataset"].split(",")[0].lower(), means[2] - means[0]
-        texts = f"{results['examples'][0]:,}"
-        line = [results["paper"], f"`{data}`", texts, measure, *cells, points(lead), names[2]]
-        lines[lead, len(lines)] = line
+        line = [results["paper"], f"`{data}`", f"{results['examples'][0]:,}", measure_of(results)]
+        lines[lead, len(lines)] = [*line, *cells, points(lead), names[2]]
         if results["measure"] == "f1" and top < (floor := constant(results)):
             told = f" On {data} no row reaches the F1 of a constant *yes*, {percent(floor)}\u00a0%."
     near, far = leads.values()
@@ -513,7 +474,7 @@ VIEWS = {
     "time": time_chart,
     "accuracy": accuracy_table,
     "claims": claims_table,
-    "penalties": penalties_table,
+    "penalties": lambda results: claims_table(results, "penalty"),
     "recipes": recipes_table,
     "protocol": protocol_list,
     "state": state_note,
@@ -526,29 +487,11 @@ VIEWS = {
 }
 
 
-def measured(folder):
-    """The results of every paper's tables."""
-    files = [json.loads(path.read_text(encoding="utf-8")) for path in sorted(folder.glob("*.json"))]
-    return [each for each in files if each.get("claims")]
-
-
-def fill(markdown, folder):
-    """Replaces the markers of a page by the tables of the results in `folder`."""
-
-    def filled(match):
-        if match["file"] == "all":
-            results = measured(folder)
-        else:
-            results = json.loads((folder / f"{match['file']}.json").read_text(encoding="utf-8"))
-        view = match["view"]
-        # What was timed on another backend or a GPU: "times_torch", "epoch_times_nvidia_h200".
-        timed = functools.partial(times_table, name=view)
-        write = timed if "times_" in view else VIEWS[view]
-        return textwrap.indent(write(results), match["indent"])
-
-    return MARKER.sub(filled, markdown)
-
-
-def on_page_markdown(markdown, page, config, files):
-    """Fills the tables of every page."""
-    return fill(markdown, Path(config.config_file_path).parent / "benchmarks" / "results")
+def written(file, view):
+    """A view of a file, or of those of all papers' tables."""
+    if file == "all":
+        files = map(read, sorted(RESULTS.glob("*.json")))
+        return VIEWS[view]([each for each in files if each.get("claims")])
+    results = read(RESULTS / f"{file}.json")
+    # What was timed on another backend or a GPU: "times_torch", "epoch_times_nvidia_h200".
+    return times_table(results, view) if "times_" in view else VIEWS[view](results)

@@ -1,29 +1,21 @@
-"""Writes the tables of the speed benchmark into the pages, from `benchmarks/results/speed/*.json`.
+"""The tables of the speed benchmark, from `benchmarks/results/speed/*.json`.
 
 A line `<!-- speed: torch targets -->` of a page becomes the table named `targets` of the files of
 that backend on a CPU; `<!-- speed: torch targets nvidia_h200 -->` of a GPU, where there is one.
 """
 
-import json
 import math
 import re
 import statistics
-import sys
-import textwrap
 from collections import Counter
 from itertools import combinations
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent))
 
 import charts
 from links import lists
+from measured import BACKENDS, RESULTS, read
+from results import folded
 from tables import table
 
-MARKER = re.compile(
-    r"^(?P<indent> *)<!-- speed: (?P<backend>\w+) (?P<view>\w+)(?: (?P<device>\w+))? -->$", re.M
-)
-MISSING = "*Not measured yet.*"
 MEAN = "MaskedAveragePooling1D"
 AVERAGE = "GlobalAveragePooling1D"
 ATTENTION = "MultiHeadAttention, average"
@@ -46,17 +38,32 @@ def short(value):
 
 def times(ratio):
     """A ratio as `12 (11 – 14)`."""
-    figures = [short(value) for value in ratio]
     # In one line.
-    return f"{figures[0]} ({figures[1]} – {figures[2]})".replace(" ", "\u00a0")
+    return "{}\u00a0({}\u00a0–\u00a0{})".format(*map(short, ratio))
 
 
 def words_of(case):
     """A setting in words."""
-    parts = [f"{case['batch']} × {case['time']:,} words", f"dim {case['dim']}"]
-    parts += [f"{case['heads']} heads", case["mode"]]
-    parts += [] if case["precision"] == "float32" else [case["precision"]]
-    return ", ".join([*parts, "forward and backward" if case["gradient"] else "forward"])
+    precision = "" if case["precision"] == "float32" else f"{case['precision']}, "
+    return (
+        f"{case['batch']} × {case['time']:,} words, dim {case['dim']}, {case['heads']} heads, "
+        f"{case['mode']}, {precision}forward{' and backward' * case['gradient']}"
+    )
+
+
+def asked_of(row):
+    """What is asked of a pair's ratio, and what became of it."""
+    if "struck" in row:
+        return f"struck (was {at_least(row['struck'])})", "struck"
+    if row["target"] is None:
+        return "", ""
+    reached = {True: "reached", False: "missed", None: ""}
+    return at_least(row["target"]), reached[row["ratio"] and row["ratio"][0] >= row["target"]]
+
+
+def at_least(target):
+    """A target as a cell has it."""
+    return f"≥\u00a0{short(round(target, 2))}"
 
 
 def targets_table(data):
@@ -64,41 +71,33 @@ def targets_table(data):
 
     Folded, below the pairs that the page explains: missed targets, on a GPU ratios below 1.
     """
-    head = ("first form", "second form", "first / second")
     # The targets are those of a CPU.
     judged = data["device"] == "cpu"
-    head += ("target", "") if judged else ()
-    lines, explained, said = [], [], Counter()
+    head = ["first form", "second form", "first / second", *["target", ""] * judged]
+    every, explained, said = [], [], Counter()
     for case in sorted(data["cases"], key=lambda case: case["title"]):
-        title = (f'<b class="setting">{case["title"]}</b>', *[""] * (len(head) - 1))
-        lines.append(title)
-        shown = [title]
+        rows = [[f'<b class="setting">{case["title"]}</b>', *[""] * (len(head) - 1)]]
+        every, shown = every + rows, [*rows]
         for row in case["rows"]:
-            target, ratio = row["target"], row["ratio"]
-            verdict = ""
-            if target is not None and ratio is not None:
-                verdict = "reached" if ratio[0] >= target else "missed"
+            ratio, (asked, came) = row["ratio"], asked_of(row)
+            said[came] += 1
             cells = [row["slow"], row["fast"], row["failed"] if ratio is None else times(ratio)]
-            asked = "" if target is None else f"≥\u00a0{short(round(target, 2))}"
-            if "struck" in row:
-                asked = f"struck (was ≥\u00a0{short(round(row['struck'], 2))})"
-            said["struck" if "struck" in row else verdict] += 1
-            lines.append([*cells, *((asked, verdict) if judged else ())])
+            cells += [asked, came.replace("struck", "")] if judged else []
+            every.append(cells)
             # As it is shown, where it is 1 from 0.9995 on.
             below = ratio is not None and float(short(ratio[2])) < 1
-            if "struck" in row or verdict == "missed" if judged else below:
-                shown.append(lines[-1][:4])
+            if came in ("struck", "missed") if judged else below:
+                shown.append(cells)
         explained += shown if len(shown) > 1 else []
-    reached, missed, struck = (said[each] for each in ("reached", "missed", "struck"))
+    missed = said["missed"] + said["struck"]
     told = (
-        f"Of {reached + missed + struck} targets {reached} are reached. {missed + struck} were "
+        f"Of {said['reached'] + missed} targets {said['reached']} are reached. {missed} were "
         "missed; those marked as struck we gave up:"
     )
     if not judged:
         told = "These ratios are below 1 in every round:"
-    parts = [told, table(head[:4], [row[:4] for row in explained], left=(0, 1))]
-    every = textwrap.indent(table(head, lines, left=(0, 1, 4)), "    ")
-    return "\n\n".join([*parts, f'??? abstract "Every pair"\n\n{every}'])
+    few = table(head[:4], [row[:4] for row in explained], left=(0, 1))
+    return "\n\n".join([told, few, folded("Every pair", table(head, every, left=(0, 1, 4)))])
 
 
 def find(data, **wanted):
@@ -114,26 +113,17 @@ def row_name(layer, data):
 
 def layers_table(data):
     """Every layer at 32 × 256 words of 128 features beside three peers."""
-    mode = data["cases"][0]["mode"]
-    setting = {"time": 256, "dim": 128, "heads": 5, "gradient": True, "precision": "float32"}
-    cases = find(data, mode=mode, **setting)
-    if not cases:
-        return MISSING
-    (case,) = cases
-    head = ["layer", "mean", "self-attention", "Transformer encoder"]
+    case, head = usual(data), ["layer", "mean", "self-attention", "Transformer encoder"]
+    costs = {layer: case["costs"][layer] for layer in case["ratios"]}
     lines = []
-    base = case["costs"][MEAN][0]
-    for layer in sorted(case["ratios"], key=lambda name: case["costs"][name][0]):
-        cells = [row_name(layer, data)]
-        cells.append(share([base / case["costs"][layer][0]]))
-        cells += [share(case["ratios"][layer].get(peer)) for peer in (ATTENTION, ENCODER)]
-        lines.append(cells)
+    for layer in sorted(costs, key=costs.get):
+        ratios = [[costs[MEAN][0] / costs[layer][0]]]
+        ratios += [case["ratios"][layer].get(peer) for peer in (ATTENTION, ENCODER)]
+        lines.append([row_name(layer, data), *map(share, ratios)])
     packages = " and ".join(
         f"{name} {data['versions'][name]}" for name in ("keras", data["backend"])
     )
-    apart = statistics.median(
-        high / low for _, low, high in (case["costs"][name] for name in case["ratios"])
-    )
+    apart = statistics.median(high / low for _, low, high in costs.values())
     told = (
         f"{words_of(case)}; {packages}. A layer's slowest round takes {apart:.2f} times as long as "
         "its fastest round (median of the layers), so closer figures are no order."
@@ -160,35 +150,25 @@ SHOWN = {
 SHOWN["LearnedQueryPooling"] += " (on CPUs [scaled](#layers))"
 
 
-def overview(folder):
+def overview():
     """The costs of five ways to a vector on three machines, and three sentences about them."""
-    files = {
-        machine: json.loads((folder / f"speed_{name}.json").read_text(encoding="utf-8"))
-        for machine, name in MACHINES.items()
-    }
-    launches = json.loads((folder / "launches_torch_cpu.json").read_text(encoding="utf-8"))
-    settings = {
-        machine: next(c for c in series(d) if c["time"] == 256) for machine, d in files.items()
-    }
-    costs = {m: {name: case["costs"][name][0] for name in SHOWN} for m, case in settings.items()}
+    settings = [usual(stored("speed", name)) for name in MACHINES.values()]
     lines = [
-        [title, *(share([cost[MEAN] / cost[name]]) for cost in costs.values())]
+        [title, *(share([case["costs"][MEAN][0] / case["costs"][name][0]]) for case in settings)]
         for name, title in SHOWN.items()
     ]
-    of_attention = [
-        [case["ratios"][name][ATTENTION] for name in POOLINGS] for case in settings.values()
-    ]
     # On a GPU a step that waits for its calls takes as long whatever the length of its texts.
-    cpus = [series(data) for data in cpus_alone(folder).values()]
-    exponents = [[exponent(cases, name) for cases in cpus] for name in SHOWN]
-    pooled = [e for each in exponents[1:-1] for e in each]
-    batches = [case["batch"] for case in settings.values()]
+    cpus = [series(data) for data in cpus_alone().values()]
+    pooled = [exponent(cases, name) for cases in cpus for name in POOLINGS]
+    attended = [exponent(cases, ATTENTION) for cases in cpus]
     lengths = f"{ENDS[0]} to {ENDS[1]:,}"
-    calls = {case["layer"]: case["training"] for case in launches["cases"]}
+    calls = {case["layer"]: case["training"] for case in stored("launches", "torch_cpu")["cases"]}
     least, *_, most = sorted(POOLINGS, key=calls.get)
-    jax, cpu, gpu = map(ends_of, of_attention)
+    jax, cpu, gpu = (
+        ends_of([case["ratios"][name][ATTENTION] for name in POOLINGS]) for case in settings
+    )
     # The last of the machines is the GPU.
-    rounds = [(name, [*settings.values()][-1]["costs"][name]) for name in POOLINGS]
+    rounds = [(name, settings[-1]["costs"][name]) for name in POOLINGS]
     alike = "".join(
         f" The rounds of `{one}` and `{other}` overlap there, so the order of these two is open."
         for (one, (_, low, high)), (other, (_, least, largest)) in combinations(rounds, 2)
@@ -198,8 +178,7 @@ def overview(folder):
         "- **On a CPU the time of a pooling grows with the number of words.** An exponent of 1 is "
         f"linear, and 2 is quadratic. From {lengths} words on the three backends, the exponents of "
         f"the three poolings by attention lie between {min(pooled):.2f} and {max(pooled):.2f}. The "
-        f"exponents of self-attention lie between {min(exponents[-1]):.2f} and "
-        f"{max(exponents[-1]):.2f}.",
+        f"exponents of self-attention lie between {min(attended):.2f} and {max(attended):.2f}.",
         "- **On a CPU these poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
         f"- **On a GPU with eager PyTorch the order differs.** `{most}` takes the least time of "
@@ -210,24 +189,24 @@ def overview(folder):
         f"{gpu} of the time of self-attention.{alike}",
     ]
     shown = table(["a training step", *MACHINES], lines)
-    texts = f"A batch has {batches[0]} texts on a CPU, and {batches[-1]} texts on the GPU."
+    texts = f"A batch has {settings[0]['batch']} texts on a CPU, and {settings[-1]['batch']} texts "
+    texts += "on the GPU."
     return "\n\n".join([texts, shown, "\n".join(facts)])
 
 
-BACKENDS = {"jax": "JAX", "tensorflow": "TensorFlow", "torch": "PyTorch"}
+def stored(kind, place):
+    """A file of the benchmark, by the backend and the device that it was measured on."""
+    return read(RESULTS / "speed" / f"{kind}_{place}.json")
 
 
-def cpus_alone(folder):
+def cpus_alone():
     """The costs of the layers on a CPU, by backend."""
-    return {
-        name: json.loads((folder / f"speed_{backend}_cpu.json").read_text(encoding="utf-8"))
-        for backend, name in BACKENDS.items()
-    }
+    return {name: stored("speed", f"{backend}_cpu") for backend, name in BACKENDS.items()}
 
 
-def pairs(folder):
+def pairs():
     """What the exponents of self-attention say."""
-    cases = {name: series(data) for name, data in cpus_alone(folder).items()}
+    cases = {name: series(data) for name, data in cpus_alone().items()}
     above = [name for name, each in cases.items() if exponent(each, ATTENTION) > 2]
     # The same texts on every backend, so the same products.
     multiplied = exponent(cases["JAX"], ATTENTION, "products")
@@ -259,19 +238,13 @@ def forms_table(data):
     """Our layers beside the straightforward form of each, in all settings."""
     head = ("setting", "straightforward form", "times our layer's cost", "differs by")
     lines = []
-    for case in data["cases"]:
-        if case["precision"] != "float32":
-            continue  # Half precision differs by its rounding.
-        rows = [
-            (form, ratio)
-            for ratios in case["ratios"].values()
-            for form, ratio in ratios.items()
-            if form in case["differences"]
-        ]
-        for number, (form, ratio) in enumerate(rows):
-            setting = "" if number else words_of(case)
-            difference = f"{case['differences'][form]:.0e}"
-            lines.append((setting, form, times(ratio), difference))
+    # Half precision differs by its rounding.
+    for case in find(data, precision="float32"):
+        setting, differences = words_of(case), case["differences"]
+        ratios = {form: each for of in case["ratios"].values() for form, each in of.items()}
+        for form in [form for form in ratios if form in differences]:
+            lines.append((setting, form, times(ratios[form]), f"{differences[form]:.0e}"))
+            setting = ""
     return table(head, lines, left=(0, 1))
 
 
@@ -282,22 +255,18 @@ def series(data):
     return sorted(cases, key=lambda case: case["time"])
 
 
-def cost_of_a_word(case, name):
-    """Cost of one word of a text, in units of the file; `None` where it was left out."""
-    cost = case["costs"].get(name)
-    return None if cost is None else cost[0] / (case["batch"] * case["time"])
+def usual(data):
+    """The setting of the series that most tables show."""
+    return next(case for case in series(data) if case["time"] == 256)
 
 
 def growth_table(data):
     """How a text's cost grows with its length, and the exponent."""
-    cases = series(data)
-    if len(cases) < 3:
-        return MISSING
+    cases, lines = series(data), []
     head = ["layer", *[f"{case['batch']:,} × {case['time']:,}" for case in cases], "exponent"]
-    lines = []
     for name in [*cases[0]["ratios"], ATTENTION, ENCODER]:
         costs = costs_of_a_text(cases, name)
-        first = costs[cases[0]["time"]]
+        first, *_ = costs.values()
         cells = [short(costs[c["time"]] / first) if c["time"] in costs else "–" for c in cases]
         ends = f"{exponent(cases, name):.2f}" if ENDS[1] in costs else "–"
         lines.append([row_name(name, data), *cells, ends])
@@ -307,12 +276,10 @@ def growth_table(data):
 def raised(cases):
     """A sentence on each column in which all layers take longer than beside it."""
     for before, case, after in zip(cases, cases[1:], cases[2:], strict=False):
+        of_words = [costs_of_a_word([before, case, after], name) for name in case["ratios"]]
         factors = [
             middle / math.sqrt(low * high)
-            for name in case["ratios"]
-            if None
-            not in (figures := [cost_of_a_word(each, name) for each in (before, case, after)])
-            for low, middle, high in [figures]
+            for low, middle, high in (each.values() for each in of_words if len(each) == 3)
         ]
         if min(factors) > 1.1:
             known = f"{min(factors):.1f} to {max(factors):.1f} times"
@@ -335,6 +302,11 @@ def costs_of_a_text(cases, name, kind="costs"):
     }
 
 
+def costs_of_a_word(cases, name):
+    """Time of one word by the length of its text, without the lengths left out."""
+    return {length: cost / length for length, cost in costs_of_a_text(cases, name).items()}
+
+
 # The lengths between which the exponent is taken: of shorter texts the costs of a call rule.
 ENDS = (256, 4096)
 
@@ -350,45 +322,34 @@ UNIT = 512**3  # multiplications in the matrix product that is the unit of costs
 
 def rates_table(data):
     """How near the layers are to what the machine can do."""
-    mode = data["cases"][0]["mode"]
-    setting = {"time": 256, "dim": 128, "heads": 5, "gradient": True, "precision": "float32"}
-    cases = find(data, mode=mode, **setting)
-    if not cases:
-        return MISSING
-    (case,) = cases
-    rates = data["rates"]
+    case = usual(data)
     # A multiplication and an addition.
-    fastest = 2 * rates["products"] / 1e9
+    fastest = 2 * data["rates"]["products"] / 1e9
     words = f"{words_of(case)}. In a large matrix product the core reaches {fastest:.3g} GFLOP/s."
     # The products of two layers are not counted.
     lines = [
-        [row_name(name, data), percent(products / UNIT / case["costs"][name][0])]
+        [row_name(name, data), f"{100 * products / UNIT / case['costs'][name][0]:.2g}\u00a0%"]
         for name in [*case["ratios"], ATTENTION, ENCODER]
         if (products := case["products"].get(name))
     ]
     return f"{words}\n\n{table(('layer', 'of the rate of a matrix product'), lines)}"
 
 
-def percent(share):
-    """A share, with two digits."""
-    return f"{100 * share:.2g}\u00a0%"
-
-
 def memory_table(data):
     """Peak memory of a fresh process."""
     head = ("layer", "8 × 1,024 words, forward and backward", "8 × 16,384 words, forward")
-    lines = []
-    names = dict.fromkeys(case["variant"] for case in data["cases"])
     # Without the straightforward forms: those have a name in words.
-    shown = {layer.name for layer in lists.layers()}
-    shown |= {AVERAGE, *(name.split(",")[0] for name in names if name.endswith(", average"))}
-    for name in (name for name in names if name.split(",")[0] in shown):
-        told = {
-            case["gradient"]: memory_text(case) for case in data["cases"] if case["variant"] == name
-        }
+    shown, told = {AVERAGE, *(layer.name for layer in lists.layers())}, {}
+    for case in data["cases"]:
+        name = case["variant"]
+        if name.split(",")[0] in shown or name.endswith(", average"):
+            told.setdefault(name, {})[case["gradient"]] = memory_text(case)
+    lines = [
+        [name, *(texts.get(gradient, "–") for gradient in (True, False))]
+        for name, texts in told.items()
         # A peer that refuses the sizes has no memory.
-        if not any("do not divide" in text for text in told.values()):
-            lines.append([name, *(told.get(gradient, "–") for gradient in (True, False))])
+        if not any("do not divide" in text for text in texts.values())
+    ]
     return table(head, lines)
 
 
@@ -407,21 +368,19 @@ def memory_text(case):
 
 def launches_table(data):
     """What a call has an accelerator do, counted."""
-    targets = data["targets"] if data["backend"] == "torch" else {}
-    head = ["layer", "forward", "with gradients"]
-    head += ["target, at most", "constants copied"] if targets else []
-    lines = []
+    judged, lines = data["backend"] == "torch", []
+    head = ["layer", "forward", "with gradients", *["target, at most", "constants copied"] * judged]
     for case in sorted(data["cases"], key=lambda case: case["forward"]):
-        cells = [case["layer"], str(case["forward"]), str(case["training"])]
-        if targets:
-            pair = targets.get(case["layer"], (None, None))
-            struck = data["struck"].get(case["layer"], (None, None))
+        lines.append([case["layer"], str(case["forward"]), str(case["training"])])
+        if judged:
+            new, old = (
+                data[kind].get(case["layer"], (None, None)) for kind in ("targets", "struck")
+            )
             asked = [
-                f"struck (was {old})" if old else str(new or "–")
-                for new, old in zip(pair, struck, strict=True)
+                f"struck (was {was})" if was else str(target or "–")
+                for target, was in zip(new, old, strict=True)
             ]
-            cells += [" / ".join(asked) if any([*pair, *struck]) else "", str(case["sent"])]
-        lines.append(cells)
+            lines[-1] += [" / ".join(asked) if any([*new, *old]) else "", str(case["sent"])]
     return f"{data['setting']}, float32.\n\n" + table(head, lines)
 
 
@@ -451,16 +410,15 @@ def compiled_table(data):
     """The gains of every layer."""
     gains, lines = gains_of(data), []
     for name in dict.fromkeys(name for gain in gains.values() for name in gain):
-        found = [gain.get(name) for gain in gains.values()]
-        figures = ("–" if each is None else f"{each:.2g}\u00a0×" for each in found)
-        lines.append([row_name(name, data), *figures])
-    return table(("layer", *gains), lines) if gains else MISSING
+        found = [f"{gain[name]:.2g}\u00a0×" if name in gain else "–" for gain in gains.values()]
+        lines.append([row_name(name, data), *found])
+    return table(("layer", *gains), lines)
 
 
-def counted_gains(folder):
+def counted_gains():
     """How many layers gain and lose more than the noise, and what bfloat16 does to most."""
     lines, most = [], {"slows": [], "speeds up": []}
-    for backend, data in cpus_alone(folder).items():
+    for backend, data in cpus_alone().items():
         for what, gains in gains_of(data).items():
             faster = sum(gain > 1.05 for gain in gains.values())
             slower = sum(gain < 0.95 for gain in gains.values())
@@ -497,16 +455,11 @@ def scaling_table(data):
 def chart(data):
     """Cost of a word against the length of its text, both on logarithmic axes."""
     cases = series(data)
-    if len(cases) < 3:
-        return MISSING
-    words = [case["time"] for case in cases]
+    costs = {name: costs_of_a_word(cases, name) for name in DRAWN}
+    unit, *_ = costs[MEAN].values()
     lines = {
-        name: [
-            (case["time"], cost_of_a_word(case, name) / cost_of_a_word(cases[0], MEAN))
-            for case in cases
-            if cost_of_a_word(case, name) is not None
-        ]
-        for name in DRAWN
+        name: [(length, cost / unit) for length, cost in each.items()]
+        for name, each in costs.items()
     }
     spoken = "Cost of a word against the length of its text: " + "; ".join(
         f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
@@ -520,47 +473,46 @@ def chart(data):
         spoken,
         log_x=True,
         log_y=True,
-        ticks=words,
+        ticks=list(costs[MEAN]),
         height=250,
     )
 
 
 def long_table(data):
     """Memory and time in chunks, against the length of a bag."""
-    cases = [case for case in data["cases"] if case["dim"] == min(c["dim"] for c in data["cases"])]
-    lengths = sorted({case["time"] for case in cases})
+    found = {}
+    for case in find(data, dim=narrowest(data)):
+        found.setdefault(case["variant"], {})[case["time"]] = case
+    lengths = sorted({length for each in found.values() for length in each})
     head = ("layer", *(f"{length:,} instances" for length in lengths))
-    lines = []
-    for name in dict.fromkeys(case["variant"] for case in cases):
-        of_length = {case["time"]: case for case in cases if case["variant"] == name}
-        lines.append([name, *(cost_of_bag(of_length.get(length)) for length in lengths)])
-    return table(head, lines)
+    return table(head, bag_lines({(name,): each for name, each in found.items()}, lengths))
 
 
 def bags_table(data):
     """Memory and time of a long bag: the layer, its chunks, and the equation by hand."""
-    narrowest = min(case["dim"] for case in data["cases"])
-    forms = ("by hand", "layer", "chunks")
-    found = {}
-    for case in data["cases"]:
-        if case["dim"] > narrowest:
-            size = (
-                f"{case['batch']} × " * (case["batch"] > 1) + f"{case['time']:,} × {case['dim']:,}"
-            )
-            key = case["variant"], size, case["kind"]
-            found.setdefault(key, {})[case["form"]] = case
-    if not found:
-        return MISSING
-    head = ("layer", "size", "what", *forms)
-    return table(
-        head, [[*key, *(cost_of_bag(row.get(f)) for f in forms)] for key, row in found.items()]
-    )
+    forms, found = ("by hand", "layer", "chunks"), {}
+    for case in [case for case in data["cases"] if case["dim"] > narrowest(data)]:
+        size = f"{case['batch']} × " * (case["batch"] > 1) + f"{case['time']:,} × {case['dim']:,}"
+        key = case["variant"], size, case["kind"]
+        found.setdefault(key, {})[case["form"]] = case
+    return table(("layer", "size", "what", *forms), bag_lines(found, forms))
+
+
+def narrowest(data):
+    """The width of the bags that show the growth."""
+    return min(case["dim"] for case in data["cases"])
+
+
+def bag_lines(found, columns):
+    """Lines of a table: of each name the cells, and the cases in the order of the columns."""
+    return [
+        [*names, *(cost_of_bag(cases[column]) if column in cases else "–" for column in columns)]
+        for names, cases in found.items()
+    ]
 
 
 def cost_of_bag(case):
     """Megabytes and seconds."""
-    if case is None:
-        return "–"
     seconds = case["seconds"]
     time = f"{seconds:.2g} s" if seconds >= 0.01 else f"{1000 * seconds:.2g} ms"
     return f"{max(case['bytes'], 0) / 2**20:,.0f} MB, {time}"
@@ -664,23 +616,7 @@ VIEWS = {
 }
 
 
-def fill(markdown, folder):
-    """Replaces the markers of a page by the tables of the results in `folder`."""
-
-    def filled(match):
-        kind, write = VIEWS[match["view"]]
-        if kind is None:
-            return write(folder / "speed")
-        path = folder / "speed" / f"{kind}_{match['backend']}_{match['device'] or 'cpu'}.json"
-        written = MISSING
-        if path.exists():
-            written = write(json.loads(path.read_text(encoding="utf-8")))
-        # Inside a tab all lines are indented.
-        return textwrap.indent(written, match["indent"])
-
-    return MARKER.sub(filled, markdown)
-
-
-def on_page_markdown(markdown, page, config, files):
-    """Fills the tables of every page."""
-    return fill(markdown, Path(config.config_file_path).parent / "benchmarks" / "results")
+def written(backend, view, device="cpu"):
+    """A table of the files of a backend, or one of several files."""
+    kind, write = VIEWS[view]
+    return write(stored(kind, f"{backend}_{device}")) if kind else write()

@@ -10,8 +10,16 @@ def table(head, lines, left=(0,)):
         left: Positions of the columns that are not set to the right.
     """
     rule = "|".join("---" if place in left else "--:" for place in range(len(head)))
-    return "\n".join([_line(head), f"|{rule}|", *map(_line, lines)])
+    first, *others = (f"| {' | '.join(cells)} |" for cells in (head, *lines))
+    return "\n".join([first, f"|{rule}|", *others])
 
 
-def _line(cells):
-    return "| " + " | ".join(cells) + " |"
+class Notes(dict):
+    """What stands below a table in full, by its number there."""
+
+    def number(self, text):
+        """The number of a text; the same text has one number."""
+        return self.setdefault(text, len(self) + 1)
+
+    def __str__(self):
+        return "\n".join(f"{number}. `{text.replace('`', '')}`" for text, number in self.items())

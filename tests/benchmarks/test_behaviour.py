@@ -1,19 +1,17 @@
 """The probes see what leaks and what does not; the page tells what they found; ours are clean."""
 
-import importlib.util
 import json
-import pathlib
 
 import keras
 import numpy as np
 import pytest
+from docs_hooks import REPOSITORY, hook
 from keras import ops
 
 from benchmarks.behaviour import probes, subjects
 
 pytestmark = pytest.mark.every_backend
 
-REPOSITORY = pathlib.Path(__file__).resolve().parents[2]
 RESULTS = REPOSITORY / "benchmarks" / "results" / "behaviour"
 BACKENDS = ("jax", "tensorflow", "torch")
 
@@ -114,14 +112,10 @@ def test_ours_are_clean_here_and_in_the_files(name):
 
 @pytest.mark.one_backend("reads the files")
 def test_the_page_is_written_from_the_files():
-    path = REPOSITORY / "docs" / "hooks" / "behaviour.py"
-    spec = importlib.util.spec_from_file_location("docs_behaviour", path)
-    hook = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(hook)
-    assert list(hook.COLUMNS) == list(probes.PROBES)
+    assert list(hook("behaviour").COLUMNS) == list(probes.PROBES)
     page = (REPOSITORY / "docs" / "behaviour.md").read_text(encoding="utf-8")
-    filled = hook.fill(page, RESULTS)
-    assert "<!--" not in filled and hook.MISSING not in filled
+    filled = hook("markers").fill(page)
+    assert "<!--" not in filled
     for backend in BACKENDS:
         stored = json.loads((RESULTS / f"{backend}.json").read_text(encoding="utf-8"))
         assert stored["date"] in filled
