@@ -397,22 +397,31 @@ def _linked(row):
 def start(arena):
     """What to start with, from verdict.json."""
     told = words.told()
-    sure = words.largest("It").replace("data sets", "[data sets](comparison.md#kinds)", 1)
-    sure = sure.replace("may be as good", "[may be as good](comparison.md#verdict)", 1)
-    name, *variant = told["first"].split(", ")
+    first, (_, _, real) = told["first"], told["origin"].values()
+    level = ", so there the mean may be as good" * (not words.counts(real[first]))
+    name, *variant = first.split(", ")
     code = (
         f"```python\nfrom keras_attnpool.layers import {name}\n\n"
         "# before: vector = keras.layers.GlobalAveragePooling1D()(steps)\n"
         f"vector = {name}()(steps)\n```\n\n"
     ) * (not variant)
-    *_, real = told["origin"].values()
     return (
-        f"**Start with {_linked(told['first'])}.** {sure}\n\n{code}"
-        f"{words.origin()} So on text, bags or patches, expect less than "
-        f"{words.points(real[told['first']]['points'])} points.\n\n"
-        f"{of_series(arena, 'comparison.md')} So on series, also try a method for series.\n\n"
+        f"**Start with {_linked(first)}.** It has the largest lead over the mean: "
+        f"{words.everywhere(first)} points of accuracy. On text, bags or patches, expect less than "
+        f"{words.points(real[first]['points'])} points{level}. [More on this lead](#lead)\n\n{code}"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
         f"{words.in_sight()}"
+    )
+
+
+def lead(arena):
+    """How far to trust the largest lead."""
+    level = words.level().replace("may be as good", "[may be as good](comparison.md#verdict)", 1)
+    return (
+        f"The lead of {words.named(words.told()['first'])} is a mean over "
+        f"{len(words.told()['sets'])} [data sets](comparison.md#kinds). {words.by_chance()} {level}"
+        f"\n\n{words.origin()}\n\n{of_series(arena, 'comparison.md')} So on series, also try a "
+        "method for series."
     )
 
 
@@ -424,7 +433,8 @@ def start_by_kind(arena):
         leads = {row: sets.lead(row) for row in words.told()["rows"] if row != BASE}
         ordered = sorted(leads, key=lambda row: -leads[row]["points"])
         most = next(row for row in ordered if row in names)
-        shown = (words.spanned(leads[row]) for row in (most, first))
+        # On a phone the interval stands below its lead.
+        shown = (words.spanned(leads[row]).replace(" (", "<br>(") for row in (most, first))
         body.append((f"{words.DATA[kind]} ({len(sets.names)})", _linked(most), *shown))
         if ordered[0] != most:
             lead = words.points(leads[ordered[0]]["points"])
@@ -441,11 +451,11 @@ def start_by_kind(arena):
             large.append((kind, most, gap, (min(ends), max(ends))))
         else:
             small.append(gap["points"])
-    told = "Among the poolings without self-attention, none is more than "
-    told += f"{math.ceil(10 * max(small)) / 10:.1f} points ahead of {words.named(first)} on "
-    told += "average over the sets of a kind"
+    told = f"Keep {words.named(first)}: among the poolings without self-attention, none is more "
+    told += f"than {math.ceil(10 * max(small)) / 10:.1f} points ahead of it on average over the "
+    told += "sets of a kind"
     told += f", except on {words.listed([words.DATA[kind] for kind, *_ in large])}" * bool(large)
-    told += f". So keep {words.named(first)}."
+    told += "."
     for kind, most, gap, ends in large:
         told += f" On {(words.DATA | words.MADE)[kind]}, {_linked(most)} is {words.spanned(gap)} "
         told += (
@@ -455,16 +465,15 @@ def start_by_kind(arena):
         told += "Try it on such data."
     if floors:
         told += f" On {words.listed(floors)}, the best linear classifier beats every pooling."
-    inside = "Leads are in points of accuracy. Three or more sets have an interval. Self-attention "
-    inside += "with a mean behind it does the work of an encoder, so this table leaves it out."
-    inside += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
-    inside += " `ConvAttentionPooling` reads windows of words, so a part of its lead is the work "
-    inside += "of an encoder, too. *Scalar* means `per_feature=False`: one weight per step and "
-    inside += "head instead of one weight per step and feature."
+    notes = "Three or more sets have an interval. *Scalar* means `per_feature=False`: one weight "
+    notes += "per step and head instead of one weight per step and feature. Self-attention with a "
+    notes += "mean behind it does the work of an encoder, so the table leaves it out."
+    notes += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
+    notes += " `ConvAttentionPooling` reads windows of words, so a part of its lead is the work "
+    notes += "of an encoder, too."
     head = ("data (sets)", "pooling with the largest lead", "its lead")
     head += (f"lead of {words.named(first)}",)
-    inside += f"\n\n{table(head, body, left=(0, 1))}"
-    return f"{told}\n\n{folded('The largest lead on each kind of data', inside)}"
+    return f"{told}\n\n{table(head, body, left=(0, 1))}\n\n{notes}"
 
 
 def _poolings():
@@ -535,9 +544,9 @@ def costs(arena):
     ]
     return chart(
         {row: [place] for row, place in places.items()},
-        "time of an epoch (the mean's is 1)",
-        "Up: mean accuracy over the data sets, in percent. Across: the processor's time of an "
-        "epoch. A dot has a name if no other dot is both faster and more accurate.",
+        "processor time of an epoch (the mean's is 1)",
+        "mean accuracy over the data sets, %",
+        "A dot has a name if no other dot is both faster and more accurate.",
         "; ".join(f"{row} {at:.1f} % at {x:.2f}" for row, (x, at) in places.items()),
         log_x=True,
         ticks=_around([x for x, _ in places.values()]),
@@ -696,7 +705,7 @@ def protocol(arena):
 VIEWS = {
     view.__name__: view
     for view in (
-        *(state, advice, plain, start, start_by_kind, two_decide, rule, choices, judgement),
+        *(state, advice, plain, start, lead, start_by_kind, two_decide, rule, choices, judgement),
         *(kinds, published, legend, diagram, costs, overview, tables, protocol),
     )
 }

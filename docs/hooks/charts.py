@@ -12,6 +12,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullLocato
 
 LEFT, RIGHT, TOP, BOTTOM = 56, 340, 16, 56
 LETTERS = 13
+NARROW = 6.5  # what a letter takes across, about
 INK = "#010101"  # becomes the colour of the page's text; black itself is not always written
 LINE = 16  # between two names
 STYLE = {
@@ -33,6 +34,7 @@ STYLE = {
 def chart(
     series,
     across,
+    up,
     caption,
     spoken,
     *,
@@ -46,7 +48,8 @@ def chart(
 
     Args:
         series: Name to its points `(x, y)`, in the order of x.
-        across: What the axes are.
+        across: What the x axis is.
+        up: What the y axis is.
         caption: The words below.
         spoken: The chart for those who cannot see it.
         log_x: Whether the x axis is logarithmic.
@@ -58,7 +61,7 @@ def chart(
     named = list(series) if named is None else named
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken}):
         # The names need as much as they are long, about half their height a letter.
-        width, total = RIGHT + 40 + 7 * max(map(len, named)), height + TOP + BOTTOM
+        width, total = RIGHT + 40 + 7 * max(map(len, named)), height + 2 * TOP + BOTTOM
         figure = Figure(figsize=(width / 72, total / 72), dpi=72)
         box = [LEFT / width, BOTTOM / total, (RIGHT - LEFT) / width, height / total]
         axes = figure.add_axes(box, facecolor="none")
@@ -75,6 +78,8 @@ def chart(
                 alpha=1 if name in named else 0.3,
             )
         _set_axes(axes, across, ticks)
+        # Level letters above the axis are easier to read than upright ones beside it.
+        axes.set_title(up, loc="left", x=(TOP - LEFT) / (RIGHT - LEFT), pad=10, fontsize=LETTERS)
         _write_names(figure, axes, {name: series[name][-1] for name in named})
         return _framed(figure, caption, spoken)
 
@@ -116,9 +121,13 @@ def leads(rows, region, across, caption, spoken):
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
         means, lows, highs = zip(*rows.values(), strict=True)
         edge = 0.05 * (max(highs) - min(lows))
-        figure, axes = _lines(
-            list(rows), across, (min(lows) - edge, max(highs) + edge), room=400, letter=7
-        )
+        limits = min(lows) - edge, max(highs) + edge
+        # Narrow enough for a phone: a name stands in its line, before the interval or behind it.
+        figure, axes = _lines([""] * len(rows), across, limits, room=404)
+        room = axes.transData.transform([(low, 0) for low in lows])[:, 0] - TOP
+        for place, (name, (_, _, high)) in enumerate(rows.items()):
+            start = limits[0] if NARROW * len(name) < room[place] else high + edge / 2
+            axes.text(start, place, name, va="center", parse_math=False)
         axes.axvspan(-region, region, color=INK, alpha=0.15, linewidth=0)
         axes.hlines(range(len(rows)), lows, highs, color=INK)
         axes.plot(means, range(len(rows)), "o", color=INK, markersize=6)

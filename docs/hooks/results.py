@@ -131,7 +131,8 @@ def scatter(results, across, words, value):
     )
     return chart(
         {name: [place] for name, place in places.items()},
-        f"{across} (up: {measure}, %)",
+        across,
+        f"{measure}, %",
         words,
         spoken,
         log_x=True,
@@ -193,7 +194,7 @@ def line_chart(results, across, words, series, part="validation"):
         for name, each in points_of.items()
     )
     ticks = {at for each in points_of.values() for at, _ in each}
-    return chart(points_of, f"{across} (up: {measure}, %)", words, spoken, ticks=ticks)
+    return chart(points_of, across, f"{measure}, %", words, spoken, ticks=ticks)
 
 
 def heads_chart(results):

@@ -464,11 +464,12 @@ def chart(data):
     spoken = "Cost of a word against the length of its text: " + "; ".join(
         f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
     )
-    caption = f"{BACKENDS[data['backend']]}, {data['device'].replace('cpu', 'CPU')}: time "
-    caption += "per word of a training step; 1 is the mean in texts of 64 words."
+    caption = f"{BACKENDS[data['backend']]}, {data['device'].replace('cpu', 'CPU')}: a training "
+    caption += "step. 1 is the mean in texts of 64 words."
     return charts.chart(
         lines,
         "words of a text",
+        "time per word",
         caption,
         spoken,
         log_x=True,

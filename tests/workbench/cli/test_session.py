@@ -6,6 +6,7 @@ import re
 import pytest
 
 from benchmarks import guide, own_files
+from keras_attnpool.workbench.cli import comparison
 
 pytestmark = pytest.mark.one_backend("test_smoke.py trains and predicts under every backend")
 
@@ -34,6 +35,17 @@ def test_the_page_shows_what_was_printed():
     words = re.findall(r"^ +([-+][\d.]+) +([\d.]+)  (\S+)", explained, re.M)
     assert max(words, key=lambda line: float(line[0]))[2] == "superb"
     assert max(words, key=lambda line: float(line[1]))[2] == "but"
+
+
+def test_the_page_shows_the_default_as_it_was_measured():
+    run = json.loads(own_files.RESULTS.read_text(encoding="utf-8"))["runs"]["trec"]
+    table = comparison.table(run["results"], run["sizes"]["test"], balanced=False)
+    (shown,) = re.findall(r"^```text\n(.*?)^```", PAGE, re.M | re.S)
+    assert guide.shown(shown, f"{table}\n{run['comparison']}") == shown
+    # As the words below it say.
+    _, *simpler = run["results"].items()
+    level = {row for row, each in simpler if each["difference"][2] >= 0}
+    assert run["options"] == "none" and level == {own_files.NETWORK, own_files.WITH_MEAN}
 
 
 def test_a_line_that_is_no_longer_printed_is_seen():
