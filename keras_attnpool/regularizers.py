@@ -145,7 +145,7 @@ class AttentionOrthogonality(HeadRegularizer):
         return self.factor * ops.sum(ops.square(products - identity), axis=(-2, -1))
 
     def batch_penalty(self, heads: Tensor, kept: Tensor | None = None) -> Tensor:
-        """Computes the mean penalty, also over the features of `(batch, heads, time, features)`."""
+        """Computes the mean penalty; for `(batch, heads, time, features)` over the features too."""
         if len(heads.shape) != 4:
             return super().batch_penalty(heads, kept)
         by_feature = ops.transpose(at_least_float32(heads), (0, 3, 1, 2))

@@ -114,7 +114,7 @@ def rationale_auprc(weights: Any, rationales: Sequence[Any], mask: Any = None) -
 
     The curve has one point per distinct weight, and starts at (recall 0, precision 1). The
     trapezoidal rule gives the area. Equal weights give a single point, and therefore reach
-    `(1 + share of rationale tokens) / 2`. Random weights reach far less, about the share itself.
+    `(1 + share of rationale tokens) / 2`. Random weights reach about the share.
 
     Args:
         weights: One number per token, positive or negative: a row `(time,)` per text, or one array
