@@ -20,6 +20,7 @@ from random import Random
 from typing import Any
 from unittest.mock import patch
 
+from benchmarks.tables import table
 from keras_attnpool.workbench import cli
 from keras_attnpool.workbench.datasets import cache_folder
 
@@ -31,9 +32,7 @@ SETS = {
     "sst5": ("SST-5", "SST/train", "SST/test", "sentences of film reviews, 5 grades"),
     "subj": ("SUBJ", "SUBJ/all", None, "sentences, opinion or plot"),
     "humor": (
-        "HaHackathon, humor",
-        "HaHackathon/humor.train",
-        "HaHackathon/humor.test",
+        *("HaHackathon, humor", "HaHackathon/humor.train", "HaHackathon/humor.test"),
         "short texts, funny or not",
     ),
     "r8": ("R8", "R8/train", "R8/test", "newswire stories"),
@@ -72,21 +71,25 @@ def main() -> None:
     parser.add_argument("--features", type=Path, help=text)
     parser.add_argument("--table", action="store_true", help="print what the page shows of them")
     arguments = parser.parse_args()
-    for name in [] if arguments.table else arguments.names:
+    if arguments.table:
+        print(*tables(_read(RESULTS)), sep="\n\n")
+        return
+    for name in arguments.names:
         kind, make = ("few", few) if "@" in name else ("runs", run)
         record = make(name, arguments.runs / name, arguments.features)
-        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
+        kept = _read(RESULTS)
         kept[kind][name] = record
         RESULTS.write_text(json.dumps(kept, indent=1) + "\n", encoding="utf-8")
-    if arguments.table:
-        kept = json.loads(RESULTS.read_text(encoding="utf-8"))
-        print(*tables(kept), sep="\n\n")
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
     """What `train` gives, with the seconds and the megabytes that it takes."""
     which, _, options = name.partition("-")
-    base = max((each for each in SETS if which.startswith(each)), key=len)
+    base = _set_of(which)
     title, train, test, _ = SETS[base]
     most = which.removeprefix(base)
     typed = OPTIONS[options].split()
@@ -106,7 +109,7 @@ def run(name: str, out: Path, features: Path | None) -> dict[str, Any]:
         seconds = time.monotonic() - start
     if status:
         raise SystemExit(f"{name}: exit status {os.waitstatus_to_exitcode(status)}")
-    metrics = json.loads((out / "metrics.json").read_text(encoding="utf-8"))
+    metrics = _read(out / "metrics.json")
     results = metrics["results"].items()
     told = ("accuracy", "macro_f1", "difference", "parameters", "seconds")
     return {
@@ -145,7 +148,7 @@ def few(name: str, out: Path, features: Path | None) -> dict[str, Any]:
             part = _written(drawn, Path(temporary) / "part.tsv")
             if cli.main(["train", str(part), *command, "--out", str(out)]):
                 raise SystemExit(f"{name}: `train` failed")
-            metrics = json.loads((out / "metrics.json").read_text(encoding="utf-8"))
+            metrics = _read(out / "metrics.json")
             rows = metrics["results"].items()
             told = {row: [each["accuracy"], *each.get("difference", ())] for row, each in rows}
             draws.append({"comparison": metrics["comparison"].splitlines()[-1], "rows": told})
@@ -167,13 +170,6 @@ def tables(kept: dict[str, Any]) -> list[str]:
     runs, few_runs = kept["runs"], kept["few"]
     shown = [each(runs) for each in (defaults, with_options, sizes)]
     return [answer(runs, few_runs), *shown, few_table(few_runs), tried(kept["tried"])]
-
-
-def _lined(rows: list[tuple[str, ...]], figures: bool = True) -> str:
-    """A table in Markdown; columns of figures stand at the right."""
-    head, *others = rows
-    rule = ("---", *["---:" if figures else "---"] * (len(head) - 1))
-    return "\n".join(f"| {' | '.join(row)} |" for row in (head, rule, *others))
 
 
 def beside(rows: dict[str, Any], names: tuple[str, ...]) -> tuple[float, str]:
@@ -229,50 +225,49 @@ def _without_options(runs: dict[str, dict[str, Any]]) -> list[str]:
 
 def defaults(runs: dict[str, dict[str, Any]]) -> str:
     """A row per run without options."""
-    lines = [("texts", "default", *SIMPLER)]
+    lines = []
     for name in _without_options(runs):
         results, title = runs[name]["results"], runs[name]["data"]
         told = ["{:.3f} {}".format(*beside(results, rows)) for rows in SIMPLER.values()]
         kind = f" ({SETS[name][3]})" if name in SETS else ""
-        lines.append((title + kind, f"**{_first(runs[name]):.3f}**", *told))
-    return _lined(lines)
+        lines.append((title + kind, f"**{_first(results):.3f}**", *told))
+    return table(("texts", "default", *SIMPLER), lines)
 
 
 def with_options(runs: dict[str, dict[str, Any]]) -> str:
     """A row per set that was read with options too; a dash for what was not run."""
-    head = ("default", "MiniLM, `generalized_scalar`", "`gru`", "TF-IDF beside `gru`")
-    lines = [("texts", *head)]
+    head = ("texts", "default", "MiniLM, `generalized_scalar`", "`gru`", "TF-IDF beside `gru`")
+    lines = []
     for name in sorted({name.partition("-")[0] for name in runs if "-" in name}, key=_order):
-        told = [
-            f"{_first(runs[each]):.3f}" if each in runs else "-"
-            for each in (name, f"{name}-minilm", f"{name}-gru")
-        ]
-        results = runs.get(f"{name}-gru", {"results": {}})["results"]
+        each = [runs.get(name + more, {}).get("results") for more in ("", "-minilm", "-gru")]
+        told = [f"{_first(results):.3f}" if results else "-" for results in each]
+        results = each[-1] or {}
         found = tuple(row for row in results if row.startswith("TF-IDF"))
-        words = beside(results, found)[1] if found else "-"
-        lines.append((runs[name]["data"], *told, words))
-    return _lined(lines)
+        lines.append((runs[name]["data"], *told, beside(results, found)[1] if found else "-"))
+    return table(head, lines)
 
 
 def sizes(runs: dict[str, dict[str, Any]]) -> str:
     """The sizes of the sets and the memory that a run without options takes."""
-    parts = ("train", "validation", "test")
-    lines = [("texts", "training", *parts[1:], "peak memory, MB")]
-    for name in _without_options(runs):
-        each = runs[name]
-        told = [f"{number:,}" for number in (*map(each["sizes"].get, parts), each["memory_mb"])]
-        lines.append((each["data"], *told))
-    return _lined(lines)
+    lines = []
+    for each in map(runs.get, _without_options(runs)):
+        parts = [each["sizes"][part] for part in ("train", "validation", "test")]
+        lines.append((each["data"], *(f"{number:,}" for number in (*parts, each["memory_mb"]))))
+    return table(("texts", "training", "validation", "test", "peak memory, MB"), lines)
 
 
-def _first(run: dict[str, Any]) -> float:
-    """The accuracy of the run's model."""
-    return float(next(iter(run["results"].values()))["accuracy"])
+def _first(rows: dict[str, Any]) -> float:
+    """The accuracy of the first row, which is the model."""
+    return float(next(iter(rows.values()))["accuracy"])
+
+
+def _set_of(name: str) -> str:
+    """The set of a run."""
+    return max((each for each in SETS if name.startswith(each)), key=len)
 
 
 def _order(name: str) -> tuple[bool, int]:
-    base = max((each for each in SETS if name.startswith(each)), key=len)
-    return name != base, list(SETS).index(base)
+    return name not in SETS, list(SETS).index(_set_of(name))
 
 
 def drawn(record: dict[str, Any]) -> list[dict[str, Any]]:
@@ -286,10 +281,10 @@ def drawn(record: dict[str, Any]) -> list[dict[str, Any]]:
 def few_table(runs: dict[str, dict[str, Any]]) -> str:
     """A row per number of texts: means over the draws, and in how many draws which word holds."""
     columns = {name: rows for name, rows in SIMPLER.items() if rows != (WITH_MEAN,)}
-    lines = [("texts", "of each class", "default", *columns)]
+    lines = []
     for record in runs.values():
         draws = drawn(record)
-        models = [next(iter(rows.values()))["accuracy"] for rows in draws]
+        models = [*map(_first, draws)]
         mean = f"**{sum(models) / len(models):.3f}** ({min(models):.3f} to {max(models):.3f})"
         cells = [record["data"], str(record["texts"]), mean]
         for rows in columns.values():
@@ -297,8 +292,8 @@ def few_table(runs: dict[str, dict[str, Any]]) -> str:
             words = [word for _, word in found]
             told = [f"{words.count(word)} {word}" for word in dict.fromkeys(sorted(words))]
             cells.append(f"{sum(x for x, _ in found) / len(found):.3f} ({', '.join(told)})")
-        lines.append(tuple(cells))
-    return _lined(lines, figures=False)
+        lines.append(cells)
+    return table(("texts", "of each class", "default", *columns), lines, left=range(6))
 
 
 def tried(trials: list[dict[str, Any]]) -> str:
@@ -308,7 +303,8 @@ def tried(trials: list[dict[str, Any]]) -> str:
         told = f"{each['texts']}: {each['without']:.3f} → {each['with']:.3f}"
         found.setdefault((each["tried"], each["by"]), []).append(told)
     head = ("change", "tried on", "accuracy without → with the change")
-    return _lined([head, *((*key, "; ".join(told)) for key, told in found.items())], figures=False)
+    lines = [(*key, "; ".join(told)) for key, told in found.items()]
+    return table(head, lines, left=range(len(head)))
 
 
 if __name__ == "__main__":

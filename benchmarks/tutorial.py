@@ -17,7 +17,7 @@ import keras
 import numpy as np
 
 from benchmarks.reproduce.results import packed
-from benchmarks.reproduce.significance import paired_interval
+from benchmarks.reproduce.significance import mean, paired_interval
 from keras_attnpool import analysis, layers, models, regularizers
 from keras_attnpool.workbench import corpora, text
 
@@ -265,11 +265,9 @@ def compared(results, pairs):
     """The pairs whose rows are there, with the 95 % interval of their difference and its word."""
     for one, other in pairs:
         if one in results["rows"] and other in results["rows"]:
-            means = [
-                results["rows"][each]["summary"]["test_accuracy"]["mean"] for each in (one, other)
-            ]
+            difference = mean(results, one) - mean(results, other)
             low, high = paired_interval(results, one, other)
-            points = [round(100 * each, 1) for each in (means[0] - means[1], low, high)]
+            points = [round(100 * each, 1) for each in (difference, low, high)]
             yield [one, other, *points, word_of(low, high)]
 
 

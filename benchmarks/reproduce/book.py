@@ -11,11 +11,11 @@ import json
 import math
 import textwrap
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from benchmarks.reproduce.engine import RESULTS, Row, rows_of
+from benchmarks.reproduce.engine import RESULTS, rows_of
 from benchmarks.reproduce.hcan import ONE
 from benchmarks.reproduce.paper import Claim, Paper, told
 from benchmarks.reproduce.significance import (
@@ -29,6 +29,7 @@ from benchmarks.reproduce.significance import (
     printed,
     verdict,
 )
+from benchmarks.tables import table
 
 NOTEBOOKS = RESULTS.parents[1] / "notebooks"
 PAGES = RESULTS.parents[1] / "docs"
@@ -120,7 +121,11 @@ def state(place: Place, papers: dict[str, Paper], folder: Path = RESULTS) -> Sta
         measured = _read(folder / f"{file}.json")
         return State(place, "reproduced" if entry in measured else "not run")
     paper = papers[place.paper]
-    rows = [row for row in rows_of([paper], [str(place.dataset)]) if _belongs(row, place)]
+    rows = [
+        row
+        for row in rows_of([paper], [str(place.dataset)])
+        if place.rows is None or row.name in place.rows
+    ]
     path = folder / f"{place.paper}_{place.dataset}.json"
     measured = _read(path).get("rows", {})
     runs = [len(measured[row.name]["runs"]) for row in rows if row.name in measured]
@@ -218,8 +223,8 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
             }
             for dataset in datasets
         }
-        table = paper.tasks[column if column in paper.tasks else datasets[0]].table
-        table = f"Table{'s' * (' and ' in table or ' to ' in table)} {table}"
+        name = paper.tasks[column if column in paper.tasks else datasets[0]].table
+        name = f"Table{'s' * (' and ' in name or ' to ' in name)} {name}"
         pairs: dict[tuple[str, str], list[Claim]] = {}
         for claim in paper.claims:
             pairs.setdefault((paper.original(claim[0]), paper.original(claim[1])), []).append(claim)
@@ -244,14 +249,14 @@ def _orders(paper: Paper, folder: Path) -> Iterator[Line]:
                 reason = "rows not run" if run or place is None else place.reason
                 if run:
                     reason = paper.idle.get(better) or paper.idle.get(worse) or reason
-                yield Line(paper.name, table, claim, said, "–", reason, UNTESTED)
+                yield Line(paper.name, name, claim, said, "–", reason, UNTESTED)
                 continue
             (first, dataset), *others = known
             on = [_on(first, dataset, better) + ", one run" * first.once]
             on += [f"{_on(other, where, better)}: {other.verdict}" for other, where in others]
             here, measured_on = f"{points(first.difference)} ({first.span})", "; ".join(on)
             judged = first.word, tuple(known)
-            yield Line(paper.name, table, claim, said, here, measured_on, *judged)
+            yield Line(paper.name, name, claim, said, here, measured_on, *judged)
 
 
 def _said(known: Mapping[str, float], better: str, worse: str, distance: float) -> str:
@@ -303,8 +308,8 @@ def _times(place: Place, folder: Path) -> Iterator[Line]:
         on = [f"`{file}`, {where}"]
         on += [f"{other}: {word}" for (other, _), word in zip(others, words[1:], strict=True)]
         here = f"{middle:.2f} times ({low:.2f} to {high:.2f})"
-        said, table = f"{each['paper']:.2f} times", place.name + TIME
-        yield Line(place.paper, table, f"time of {pair}", said, here, "; ".join(on), words[0])
+        said, name = f"{each['paper']:.2f} times", place.name + TIME
+        yield Line(place.paper, name, f"time of {pair}", said, here, "; ".join(on), words[0])
 
 
 def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
@@ -326,7 +331,7 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     lacking = sum(line.word == UNTESTED and line.on.startswith(missing) for line in found)
     head = ("paper", *words, "claims", "verdicts on all our sets")
     return (
-        f"{_markdown(head, rows, '--:')}\n\nThe last line counts the claims on times. Sometimes "
+        f"{table(head, rows)}\n\nThe last line counts the claims on times. Sometimes "
         "several of our sets can test one claim. Then the first columns count the verdict on one "
         "of them ([which one](#claims)). The last column counts the verdicts on all of them, also "
         "those by one run. "
@@ -401,8 +406,8 @@ def held(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
         (kind, len(each), "all are claims of SAM" if each is weak else "; ".join(each))
         for kind, each in kinds.items()
     ]
-    table = _markdown((f"the {total} *held* claims", "number", "which"), rows)
-    return f"{table}\n\nA claim is counted once, in the first line that fits."
+    shown = table((f"the {total} *held* claims", "number", "which"), rows, left=range(3))
+    return f"{shown}\n\nA claim is counted once, in the first line that fits."
 
 
 def claims(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
@@ -422,30 +427,16 @@ def claims(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
             if place.paper == name and place.stands_in and (place.note or place.dataset)
         }
         noted = "\n".join(["Stand-ins:", "", *sorted(sets)])
-        body = textwrap.indent(f"{noted}\n\n{_markdown(head, cells)}", "    ")
+        shown = table(head, cells, left=range(len(head)))
+        body = textwrap.indent(f"{noted}\n\n{shown}", "    ")
         parts.append(f'??? abstract "{title}: {len(cells)} claims"\n\n{body}')
     return "\n\n".join(parts)
 
 
-def _markdown(head: Sequence[str], rows: Iterable[Sequence[Any]], rule: str = "---") -> str:
-    """A Markdown table; `rule` aligns all columns but the first."""
-    body = (head, ["---", *[rule] * (len(head) - 1)], *rows)
-    return "\n".join(f"| {' | '.join(map(str, row))} |" for row in body)
-
-
-def _belongs(row: Row, place: Place) -> bool:
-    return place.rows is None or row.name in place.rows
-
-
 def headings(path: Path) -> set[str]:
     """The headings of a notebook."""
-    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    lines = [
-        line
-        for cell in cells
-        if cell["cell_type"] == "markdown"
-        for line in "".join(cell["source"]).splitlines()
-    ]
+    told = ["".join(c["source"]) for c in _read(path)["cells"] if c["cell_type"] == "markdown"]
+    lines = "\n".join(told).splitlines()
     return {line.lstrip("# ").strip() for line in lines if line.startswith("#")}
 
 
@@ -488,4 +479,4 @@ def _table(places: list[State]) -> str:
         ]
         rows.append(cells)
     head = ("place", "what, `data`", "where it stands", "rows and runs", "its orders here")
-    return _markdown(head, rows)
+    return table(head, rows, left=range(len(head)))

@@ -26,7 +26,15 @@ import keras  # noqa: E402
 
 from benchmarks import devices  # noqa: E402
 from benchmarks.reproduce import results  # noqa: E402
-from benchmarks.speed import grid, measure  # noqa: E402
+from benchmarks.speed import (  # noqa: E402
+    bags,
+    comparisons,
+    grid,
+    growth,
+    launches,
+    measure,
+    memory,
+)
 
 Case = dict[str, Any]
 Cases = list[Case]
@@ -50,22 +58,15 @@ def main() -> None:
     )
     parser.add_argument("--rounds", type=int, help="5; with --everything 3")
     what = parser.add_mutually_exclusive_group()
-    what.add_argument(
-        "--targets", action="store_true", help="the pairs that have a target, at the papers' sizes"
-    )
-    what.add_argument(
-        "--launches", action="store_true", help="what a GPU is told to do, counted (any machine)"
-    )
-    what.add_argument("--memory", action="store_true", help="peak memory instead of time")
-    what.add_argument(
-        "--bags", action="store_true", help="long bags: time and peak memory, in chunks too"
-    )
-    what.add_argument(
-        "--growth", action="store_true", help="exponents of time and memory; beside a copy"
-    )
-    what.add_argument(
-        "--everything", action="store_true", help="all of these on all backends; for a GPU"
-    )
+    for name, told in {
+        "targets": "the pairs that have a target, at the papers' sizes",
+        "launches": "what a GPU is told to do, counted (any machine)",
+        "memory": "peak memory instead of time",
+        "bags": "long bags: time and peak memory, in chunks too",
+        "growth": "exponents of time and memory; beside a copy",
+        "everything": "all of these on all backends; for a GPU",
+    }.items():
+        what.add_argument(f"--{name}", action="store_true", help=told)
     parser.add_argument(
         "--minutes", type=float, default=12, help="when --everything ends at the latest"
     )
@@ -183,31 +184,18 @@ def time_limit(seconds: float) -> Iterator[None]:
 
 def _names(kind: str, only: list[str] | None) -> list[str]:
     """What a kind measures, as far as it is wanted."""
-    if kind == "targets":
-        from benchmarks.speed.comparisons import COMPARISONS
-
-        names = [comparison.title for comparison in COMPARISONS]
-    elif kind == "launches":
-        from benchmarks.speed import launches
-
-        names = list(launches.COUNTED)
-    elif kind == "bags":
-        from benchmarks.speed import bags
-
-        names = [*bags.LAYERS, *bags.PER_FEATURE]
-    elif kind == "growth":
-        from benchmarks.speed import growth
-
-        names = growth.NAMES
-    else:
-        names = list(grid.variants())
-    return [name for name in names if grid.wanted(name, only)]
+    names = {
+        "targets": [comparison.title for comparison in comparisons.COMPARISONS],
+        "launches": launches.COUNTED,
+        "bags": [*bags.LAYERS, *bags.PER_FEATURE],
+        "growth": growth.NAMES,
+    }
+    return [name for name in names.get(kind, grid.variants()) if grid.wanted(name, only)]
 
 
 def _speed(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """All variants in one setting after the other."""
-    chosen = "quick" if arguments.quick else "usual"
-    for setting in grid.settings(chosen):
+    for setting in grid.settings(arguments.quick):
         if not _done(known, dataclasses.asdict(setting)):
             start = time.monotonic()
             case = grid.measured(setting, arguments.rounds, arguments.only)
@@ -217,8 +205,6 @@ def _speed(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
 
 def _bags(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """One long bag, each case in a process of its own."""
-    from benchmarks.speed import bags, memory
-
     for case in bags.cases():
         if grid.wanted(case["variant"], arguments.only) and not _done(known, case):
             yield case | memory.apart(bags.measured, case)
@@ -226,8 +212,6 @@ def _bags(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
 
 def _growth(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """The exponents of one layer after the other."""
-    from benchmarks.speed import growth
-
     for name in _names("growth", arguments.only):
         if not _done(known, {"layer": name}):
             yield growth.measured(name, arguments.rounds)
@@ -235,8 +219,6 @@ def _growth(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
 
 def _launches(path: Path | None, only: list[str] | None) -> None:
     """Counts anew, which takes a minute; the whole table goes to the file."""
-    from benchmarks.speed import launches
-
     rows = []
     for name in _names("launches", only):
         rows.append(launches.counted(name))
@@ -263,15 +245,10 @@ def _header() -> dict[str, Any]:
 
 def _targets(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """The pairs that have a target."""
-    from benchmarks.speed.comparisons import COMPARISONS, compared
-
-    for comparison in COMPARISONS:
-        if (
-            keras.backend.backend() in comparison.backends
-            and grid.wanted(comparison.title, arguments.only)
-            and not _done(known, {"title": comparison.title})
-        ):
-            case = compared(comparison, arguments.rounds)
+    for comparison in comparisons.COMPARISONS:
+        title = comparison.title
+        if grid.wanted(title, arguments.only) and not _done(known, {"title": title}):
+            case = comparisons.compared(comparison, arguments.rounds)
             show_targets(case)
             yield case
 
@@ -292,8 +269,6 @@ def show_targets(case: dict[str, Any]) -> None:
 
 def _memory(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
     """Each variant in a process of its own: forward at 16,384 words, with gradients at 1,024."""
-    from benchmarks.speed import memory
-
     mode = measure.MODES[keras.backend.backend()][0]
     for words, batch, gradient in ((1024, 8, True), (16384, 8, False)):
         for name, variant in grid.variants().items():
@@ -301,9 +276,9 @@ def _memory(known: Cases, arguments: argparse.Namespace) -> Iterator[Case]:
             case |= {"mode": mode, "gradient": gradient}
             if not grid.wanted(name, arguments.only) or _done(known, case):
                 continue
-            pairs = variant.pairs(512, 5) if variant.pairs else 0
-            if batch * words**2 * pairs > 8 * grid.most():
-                case["left_out"] = f"would hold {batch * words**2 * pairs * 4 / 2**30:.0f} GiB"
+            numbers = batch * words**2 * variant.pairs(512, 5)
+            if numbers > 8 * grid.most():
+                case["left_out"] = f"would hold {numbers * 4 / 2**30:.0f} GiB"
             else:
                 case |= memory.peak_memory(name, words, 512, 5, batch, gradient)
             yield case

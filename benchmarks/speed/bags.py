@@ -7,6 +7,7 @@ feature, have gradients of the inputs too.
 """
 
 import functools
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -50,23 +51,19 @@ class Words:
             import jax
             from jax import numpy as base
 
-            self.sigmoid, softmax = jax.nn.sigmoid, jax.nn.softmax
+            self.sigmoid, self.softmax = jax.nn.sigmoid, jax.nn.softmax
+            self.transposed = base.matrix_transpose
         elif backend == "torch":
-            import torch as base  # type: ignore[no-redef]
+            import torch as base
 
-            self.sigmoid, softmax = base.sigmoid, base.softmax
+            self.sigmoid, self.softmax = base.sigmoid, base.softmax
+            self.transposed = lambda x: x.mT
         else:
-            import tensorflow as base  # type: ignore[no-redef]
+            import tensorflow as base
 
-            self.sigmoid, softmax = base.sigmoid, base.nn.softmax
-        self.tanh, self.matmul = base.tanh, base.matmul
-        self.over_time: Callable[[Any], Any] = lambda scores: softmax(scores, -1)
-        self.transposed: Callable[[Any], Any] = lambda x: (
-            base.transpose(x, 1, 2) if backend == "torch" else base.transpose(x, (0, 2, 1))
-        )
-        self.beside: Callable[..., Any] = lambda *parts: (
-            base.cat(parts, -1) if backend == "torch" else base.concat(parts, axis=-1)
-        )
+            self.sigmoid, self.softmax = base.sigmoid, base.nn.softmax
+            self.transposed = base.linalg.matrix_transpose
+        self.tanh, self.matmul, self.concat = base.tanh, base.matmul, base.concat
 
 
 class ByHand(keras.layers.Layer):  # type: ignore[misc]
@@ -100,12 +97,13 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
         if self.case.endswith("gated"):
             gate = words.matmul(x, self.weight("gate")) + self.weight("gate_bias")
             hidden = hidden * words.sigmoid(gate)
-        weights = words.over_time(words.transposed(words.matmul(hidden, self.weight("score"))))
+        scores = words.matmul(hidden, self.weight("score"))
+        weights = words.softmax(words.transposed(scores), -1)
         mean = words.matmul(weights, x)
         if self.case != "AttentiveStatisticsPooling":
             return mean
         variance = words.matmul(weights, (x - mean) ** 2)
-        return words.beside(mean, (variance + 1e-12) ** 0.5)
+        return words.concat([mean, (variance + 1e-12) ** 0.5], axis=-1)
 
     def _query(self, x: Any) -> Any:
         """Keys and values of all instances, as `MultiHeadAttention` has them."""
@@ -115,9 +113,11 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
         for head in range(HEADS):
             part = slice(head * size, (head + 1) * size)
             scores = words.matmul(query[:, :, part], words.transposed(keys[:, :, part]))
-            weights = words.over_time(scores / math.sqrt(size))
+            weights = words.softmax(scores / math.sqrt(size), -1)
             heads.append(words.matmul(weights, values[:, :, part]))
-        return words.matmul(words.beside(*heads), self.weight("mixing")) + self.weight("bias")
+        return words.matmul(words.concat(heads, axis=-1), self.weight("mixing")) + self.weight(
+            "bias"
+        )
 
     def weight(self, name: str) -> Any:
         """A weight as a tensor of the framework."""
@@ -126,54 +126,18 @@ class ByHand(keras.layers.Layer):  # type: ignore[misc]
 
 def forms(name: str) -> dict[str, Callable[[], Any]]:
     """How the case of this name is computed."""
-    kind = getattr(layers, name.split(",")[0])
-    if name in PER_FEATURE:
-        given = PER_FEATURE[name]
-        return {
-            "layer": lambda: kind(**given),
-            "chunks": lambda: kind(**given, chunk_size=SHORT_CHUNK),
-        }
-    return {
-        "layer": lambda: kind(**LAYERS[name]),
-        "chunks": lambda: kind(**LAYERS[name], chunk_size=CHUNK),
-        "by hand": lambda: ByHand(name),
-    }
+    kind, given = getattr(layers, name.split(",")[0]), (LAYERS | PER_FEATURE)[name]
+    chunk = CHUNK if name in LAYERS else SHORT_CHUNK
+    found = {"layer": lambda: kind(**given), "chunks": lambda: kind(**given, chunk_size=chunk)}
+    if name in LAYERS:
+        found["by hand"] = lambda: ByHand(name)
+    return found
 
 
 def stepper(layer: Any, bag: Any, kind: str) -> measure.Run:
     """A prediction, or the gradients of the weights, and of the inputs where they are wanted."""
-    backend = keras.backend.backend()
-    if kind == "prediction":
-        return measure.runner(layer, bag, None, measure.MODES[backend][0], False)
-    of_bag = kind == "training, inputs too"
-    weights = [v.value for v in layer.trainable_variables]
-    if backend == "torch":
-        import torch
-
-        given = bag.detach().requires_grad_(of_bag)
-        wanted = [*weights, given] if of_bag else weights
-        return lambda: torch.autograd.grad(measure.loss_of(layer(given)), wanted, allow_unused=True)
-    if backend == "jax":
-        import jax
-
-        others = [v.value for v in layer.non_trainable_variables]
-
-        def loss(weights: Any, bag: Any) -> Any:
-            return measure.loss_of(layer.stateless_call(weights, others, bag)[0])
-
-        compiled = jax.jit(jax.grad(loss, (0, 1) if of_bag else 0)).lower(weights, bag).compile()
-        return functools.partial(compiled, weights, bag)
-    import tensorflow as tf
-
-    @tf.function
-    def train(bag: Any) -> Any:
-        with tf.GradientTape() as tape:
-            if of_bag:
-                tape.watch(bag)
-            loss = measure.loss_of(layer(bag))
-        return tape.gradient(loss, [*weights, bag] if of_bag else weights)
-
-    return lambda: train(bag)
+    mode = measure.MODES[keras.backend.backend()][0]
+    return measure.runner(layer, bag, None, mode, kind != KINDS[1], kind == KINDS[2])
 
 
 # On a GPU the cases of one size follow each other in a process.
@@ -201,24 +165,18 @@ def measured(case: dict[str, Any]) -> dict[str, Any]:
 
 def cases() -> list[dict[str, Any]]:
     """All that the table holds, without the figures; the most telling first."""
-    on_cpu = device() == "cpu"
-    growing = [
-        {"form": "chunks", "variant": name, "time": time, "dim": GROWING_DIM, "kind": KINDS[0]}
-        for time in GROWING
-        if on_cpu or time in ON_GPU
-        for name in LAYERS
-    ]
-    by_hand = [
-        {"form": form, "variant": name, "time": time, "dim": LONG_DIM, "kind": kind}
-        for time in LONG
-        if on_cpu or time in ON_GPU
-        for kind in KINDS[:2]
-        for name in LAYERS
-        for form in forms(name)
-    ]
-    of_texts = [
+    long, growing = (
+        [time for time in times if device() == "cpu" or time in ON_GPU] for times in (LONG, GROWING)
+    )
+    found = [
         TEXTS | {"form": form, "variant": name, "kind": KINDS[2]}
         for name in PER_FEATURE
         for form in forms(name)
     ]
-    return of_texts + [{"batch": 1} | case for case in by_hand + growing]
+    for time, kind in itertools.product(long, KINDS[:2]):
+        bag = {"batch": 1, "time": time, "dim": LONG_DIM, "kind": kind}
+        found += [bag | {"variant": name, "form": form} for name in LAYERS for form in forms(name)]
+    for time in growing:
+        bag = {"batch": 1, "time": time, "dim": GROWING_DIM, "kind": KINDS[0]}
+        found += [bag | {"variant": name, "form": "chunks"} for name in LAYERS]
+    return found

@@ -14,8 +14,11 @@ from keras_attnpool import layers, models
 from keras_attnpool.ops._additive_attention import additive_attention
 from keras_attnpool.workbench import text
 
-Makers = dict[str, Callable[[], Any]]
 BACKENDS = ("jax", "tensorflow", "torch")
+LAMA, GP, SAM = "LowRankAttentionPooling", "GeneralizedPooling", "SequentialAttention"
+STAGE, ALL, STRUCTURED = "one score a pair", "MPSAN's layers", "StructuredSelfAttentionPooling"
+MHA, ENCODER = "MultiHeadAttention, average", "TransformerEncoder, average"
+GRU_OF_KERAS = {"jax": 0.9, "tensorflow": 0.9, "torch": 2}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,15 +45,10 @@ class Comparison:
     make: Callable[[str, bool], dict[str, measure.Run]]
     targets: tuple[Target, ...] = ()
     gradient: bool = True
-    backends: tuple[str, ...] = BACKENDS
     memory: tuple[int, ...] = ()
 
 
-def everywhere(factor: float) -> dict[str, float]:
-    return dict.fromkeys(BACKENDS, factor)
-
-
-def but(slow: str, fast: str, factor: float, *struck: str) -> Target:
+def everywhere(slow: str, fast: str, factor: float, *struck: str) -> Target:
     """A target on every backend, struck on these."""
     kept = [backend for backend in BACKENDS if backend not in struck]
     return Target(slow, fast, dict.fromkeys(kept, factor), dict.fromkeys(struck, factor))
@@ -129,10 +127,9 @@ class Multiple(keras.layers.Layer):
 def lama() -> dict[str, Any]:
     ours = layers.LowRankAttentionPooling(10)
     return {
-        "LowRankAttentionPooling": ours,
-        "MultiHeadAttention, average": variants.PEERS["MultiHeadAttention, average"].make(100, 10),
-        "TransformerEncoder, average": variants.PEERS["TransformerEncoder, average"].make(100, 10),
-        "StructuredSelfAttentionPooling": layers.StructuredSelfAttentionPooling(10, 100),
+        LAMA: ours,
+        **{peer: variants.PEERS[peer].make(100, 10) for peer in (MHA, ENCODER)},
+        STRUCTURED: layers.StructuredSelfAttentionPooling(10, 100),
         "its products alone": straightforward.LowRankProducts(ours),
         "head after head": straightforward.LowRankHeads(ours),
     }
@@ -140,14 +137,13 @@ def lama() -> dict[str, Any]:
 
 def vectors() -> dict[str, Any]:
     ours = layers.GeneralizedPooling(5, 300)
-    encoder = variants.PEERS["TransformerEncoder, average"].make(600, 5)
     return {
-        "GeneralizedPooling": ours,
+        GP: ours,
         "in chunks": layers.GeneralizedPooling(5, 300, chunk_size=64),
         "all weights at once": straightforward.StackedVectorHeads(ours),
         "features last": FeaturesLast(ours),
         "its products alone": straightforward.VectorProducts(ours),
-        "TransformerEncoder, average": encoder,
+        ENCODER: variants.PEERS[ENCODER].make(600, 5),
     }
 
 
@@ -193,9 +189,9 @@ class Stage(keras.layers.Layer):
 def ours_of_a_mask(
     source: Any, target: Any, values: Any, mask: Any, allowed: Any, penalty: Any
 ) -> Any:
-    return additive_attention(source / 5.0, target / 5.0, values, ops.elu, mask, allowed, penalty)[
-        0
-    ]
+    source, target = source / 5.0, target / 5.0
+    output, _ = additive_attention(source, target, values, ops.elu, mask, allowed, penalty)
+    return output
 
 
 def repeated_over_features(
@@ -214,37 +210,36 @@ def repeated_over_features(
 
 def one_mask() -> dict[str, Any]:
     return {
-        "one score a pair": Stage(ours_of_a_mask),
+        STAGE: Stage(ours_of_a_mask),
         "a weight a pair and feature": Stage(repeated_over_features),
     }
 
 
 def all_masks() -> dict[str, Any]:
     return {
-        "MPSAN's layers": Multiple(300),
-        "TransformerEncoder, average": variants.PEERS["TransformerEncoder, average"].make(300, 10),
+        ALL: Multiple(300),
+        ENCODER: variants.PEERS[ENCODER].make(300, 10),
         "AdditiveAttention, average": variants.PEERS["AdditiveAttention, average"].make(300, 1),
     }
 
 
 def sam() -> dict[str, Any]:
     return {
-        "SequentialAttention": layers.SequentialAttention(mode="pointwise"),
+        SAM: layers.SequentialAttention(mode="pointwise"),
         "squeeze and excitation": SqueezeExcite(512),
-        "MultiHeadAttention, average": variants.PEERS["MultiHeadAttention, average"].make(512, 8),
+        MHA: variants.PEERS[MHA].make(512, 8),
     }
 
 
 def recurrent() -> dict[str, Any]:
-    layers_by_name = {
+    gru = keras.layers.GRU(50, return_sequences=True)
+    found = {
         "BidirectionalGRU": layers.BidirectionalGRU(50),
-        "keras.layers.Bidirectional(GRU)": keras.layers.Bidirectional(
-            keras.layers.GRU(50, return_sequences=True)
-        ),
+        "keras.layers.Bidirectional(GRU)": keras.layers.Bidirectional(gru),
     }
     if keras.backend.backend() == "torch":
-        layers_by_name["torch.nn.GRU, no mask"] = Unmasked()
-    return layers_by_name
+        found["torch.nn.GRU, no mask"] = Unmasked()
+    return found
 
 
 class Unmasked(keras.layers.Layer):
@@ -384,34 +379,15 @@ def _ids(count: int, time: int) -> np.ndarray:
     return np.where(kept, rng.integers(1, 1000, (count, time)), 0).astype("int32")
 
 
-LAMA, GP, STAGE, ALL, SAM = (
-    "LowRankAttentionPooling",
-    "GeneralizedPooling",
-    "one score a pair",
-    "MPSAN's layers",
-    "SequentialAttention",
-)
-MHA, ENCODER = "MultiHeadAttention, average", "TransformerEncoder, average"
-
 COMPARISONS = (
     Comparison(
         "LAMA, 32 x 256 words, dim 100, 10 heads",
         on_words(lama, 32, 256, 100),
         (
             Target(MHA, LAMA, {"jax": 15, "tensorflow": 8, "torch": 4}),
-            Target(
-                "its products alone",
-                LAMA,
-                {"jax": 1 / 1.25, "torch": 1 / 1.25},
-                struck={"tensorflow": 1 / 1.25},
-            ),
-            Target(
-                "StructuredSelfAttentionPooling",
-                LAMA,
-                {"torch": 1 / 1.1},
-                struck={"tensorflow": 1 / 1.1},
-            ),
-            Target("head after head", LAMA, everywhere(1.5)),
+            everywhere("its products alone", LAMA, 1 / 1.25, "tensorflow"),
+            Target(STRUCTURED, LAMA, {"torch": 1 / 1.1}, struck={"tensorflow": 1 / 1.1}),
+            everywhere("head after head", LAMA, 1.5),
         ),
     ),
     Comparison(
@@ -424,11 +400,11 @@ COMPARISONS = (
             f"Generalized Pooling, 8 x 256 words, dim 600, 5 heads, {which}",
             on_words(vectors, 8, 256, 600),
             (
-                but("its products alone", GP, bound, *bare),
-                Target("all weights at once", GP, everywhere(1)),
+                everywhere("its products alone", GP, bound, *bare),
+                everywhere("all weights at once", GP, 1),
                 Target("features last", GP, {}, struck={"jax": 1.4, "torch": 1.4}),
-                but(ENCODER, GP, 2, *encoder),
-                but(GP, "in chunks", 1 / 1.35, *chunks),
+                everywhere(ENCODER, GP, 2, *encoder),
+                everywhere(GP, "in chunks", 1 / 1.35, *chunks),
             ),
             gradient,
         )
@@ -444,33 +420,20 @@ COMPARISONS = (
     ),
     *(
         Comparison(
-            f"Learned query, {which}",
+            f"Learned query, {texts} x 196 patches, dim 768, 12 heads, {which}",
             on_words(learned_queries, 8, 196, 768),
-            tuple(
-                Target(slow, fast, factors)
-                for slow, fast, factors in (
-                    ("MultiHeadAttention, a probe", variants.QUERY, bounds),
-                    ("the same with keys and values", variants.QUERY, {}),
-                    ("KerasHub's SigLIP head", variants.QUERY_BLOCK, {}),
-                )
+            (
+                Target("MultiHeadAttention, a probe", variants.QUERY, bounds),
+                Target("the same with keys and values", variants.QUERY, {}),
+                Target("KerasHub's SigLIP head", variants.QUERY_BLOCK, {}),
             ),
             gradient,
-            memory=memory,
+            memory,
         )
-        for which, gradient, bounds, memory in (
-            (
-                "8 x 196 patches, dim 768, 12 heads, forward",
-                False,
-                everywhere(8),
-                (),
-            ),
-            ("8 x 196 patches, dim 768, 12 heads, with gradients", True, everywhere(8), ()),
-            (
-                "64 x 196 patches, dim 768, 12 heads, peak memory",
-                True,
-                {},
-                (196, 768, 12, 64),
-            ),
+        for texts, which, gradient, bounds, memory in (
+            (8, "forward", False, dict.fromkeys(BACKENDS, 8), ()),
+            (8, "with gradients", True, dict.fromkeys(BACKENDS, 8), ()),
+            (64, "peak memory", True, {}, (196, 768, 12, 64)),
         )
     ),
     *(
@@ -478,7 +441,7 @@ COMPARISONS = (
             f"Efficient probe, 32 x 196 {which}, dim 768, 32 queries, with gradients",
             on_words(probes, 32, 196, 768, padded),
             (
-                but("its published order", "the efficient probe", 5, *struck),
+                everywhere("its published order", "the efficient probe", 5, *struck),
                 Target(variants.QUERY, "the efficient probe", {}),
             ),
         )
@@ -487,89 +450,57 @@ COMPARISONS = (
             ("patches, padded", True, ("jax", "tensorflow")),
         )
     ),
-    Comparison(
-        "MPSAN, one mask's attention, 8 x 64 words, dim 300",
-        on_words(one_mask, 8, 64, 300),
-        (Target("a weight a pair and feature", STAGE, {"jax": 40, "tensorflow": 10, "torch": 40}),),
+    *(
+        Comparison(
+            f"MPSAN, one mask's attention, {batch} x {time} words, dim 300{which}",
+            on_words(one_mask, batch, time, 300),
+            (Target("a weight a pair and feature", STAGE, factors),),
+            gradient=not which,
+        )
+        for batch, time, which, factors in (
+            (8, 64, "", {"jax": 40, "tensorflow": 10, "torch": 40}),
+            (2, 256, "", {"jax": 100}),
+            (2, 256, ", forward", {"torch": 100}),
+        )
     ),
-    Comparison(
-        "MPSAN, one mask's attention, 2 x 256 words, dim 300",
-        on_words(one_mask, 2, 256, 300),
-        (Target("a weight a pair and feature", STAGE, {"jax": 100}),),
-    ),
-    Comparison(
-        "MPSAN, one mask's attention, 2 x 256 words, dim 300, forward",
-        on_words(one_mask, 2, 256, 300),
-        (Target("a weight a pair and feature", STAGE, {"torch": 100}),),
-        gradient=False,
-    ),
-    Comparison(
-        "MPSAN, all its layers, 16 x 64 words, dim 300",
-        on_words(all_masks, 16, 64, 300),
-        (
-            Target(
-                ENCODER,
-                ALL,
-                {"jax": 1 / 1.15, "tensorflow": 1 / 1.35},
-                struck={"torch": 1 / 1.15},
+    *(
+        Comparison(
+            f"MPSAN, all its layers, {batch} x {time} words, dim 300",
+            on_words(all_masks, batch, time, 300),
+            (Target(ENCODER, ALL, factors, struck), *others),
+        )
+        for batch, time, factors, struck, others in (
+            (16, 64, {"jax": 1 / 1.15, "tensorflow": 1 / 1.35}, {"torch": 1 / 1.15}, ()),
+            (
+                *(4, 256, {"jax": 1 / 1.15, "tensorflow": 1 / 1.35}, {"torch": 1 / 1.15}),
+                (everywhere("AdditiveAttention, average", ALL, 2),),
             ),
-        ),
-    ),
-    Comparison(
-        "MPSAN, all its layers, 4 x 256 words, dim 300",
-        on_words(all_masks, 4, 256, 300),
-        (
-            Target(
-                ENCODER,
-                ALL,
-                {"jax": 1 / 1.15, "tensorflow": 1 / 1.35},
-                struck={"torch": 1 / 1.15},
-            ),
-            Target("AdditiveAttention, average", ALL, everywhere(2)),
-        ),
-    ),
-    Comparison(
-        "MPSAN, all its layers, 1 x 1024 words, dim 300",
-        on_words(all_masks, 1, 1024, 300),
-        (
-            Target(
-                ENCODER,
-                ALL,
-                {"tensorflow": 1 / 1.15, "torch": 1 / 1.15},
-                struck={"jax": 2},
-            ),
-        ),
+            (1, 1024, {"tensorflow": 1 / 1.15, "torch": 1 / 1.15}, {"jax": 2}, ()),
+        )
     ),
     Comparison(
         "SAM, 32 x 256 words, dim 512",
         on_words(sam, 32, 256, 512),
-        (
-            Target("squeeze and excitation", SAM, everywhere(1 / 3.3)),
-            Target(MHA, SAM, everywhere(8)),
-        ),
+        (everywhere("squeeze and excitation", SAM, 1 / 3.3), everywhere(MHA, SAM, 8)),
     ),
     Comparison(
         "Bidirectional GRU, 32 x 256 words, dim 100, 50 units",
         on_words(recurrent, 32, 256, 100),
         (
-            Target(
-                "keras.layers.Bidirectional(GRU)",
-                "BidirectionalGRU",
-                {"jax": 0.9, "tensorflow": 0.9, "torch": 2},
-            ),
+            Target("keras.layers.Bidirectional(GRU)", "BidirectionalGRU", GRU_OF_KERAS),
             Target("torch.nn.GRU, no mask", "BidirectionalGRU", {"torch": 1 / 1.3}),
         ),
     ),
     Comparison(
         "Training LAMA's model, 256 words",
         reviews,
-        (Target("LAMA on Keras's GRU", "LAMA", {"jax": 0.9, "tensorflow": 0.9, "torch": 2}),),
+        (Target("LAMA on Keras's GRU", "LAMA", GRU_OF_KERAS),),
     ),
     Comparison(
         "Training on ragged documents, 128 filters",
         hierarchical,
         (
-            Target("HCAN, every place", "HCAN, packed", everywhere(2.2)),
+            everywhere("HCAN, every place", "HCAN, packed", 2.2),
             Target("HCAN, padded", "HCAN, packed", {}),
             Target("HCAN, one document at a time", "HCAN, packed", {"torch": 2}),
             Target("HAN, packed", "HCAN, packed", {}),

@@ -2,7 +2,6 @@
 
 import dataclasses
 import functools
-from collections.abc import Iterator
 from typing import Any
 
 import keras
@@ -53,36 +52,23 @@ def most() -> int:
     return MOST * (1 if device() == "cpu" else ON_GPU)
 
 
-def settings(size: str) -> Iterator[Setting]:
-    """`"quick"`, or `"usual"`, whose results are in the repository."""
-    modes = measure.MODES[keras.backend.backend()]
-    if size != "quick" and device() != "cpu":
-        yield from _on_a_gpu(modes)
-        return
-    if size == "quick":
-        for time in (64, 256):
-            yield Setting(time, 128, 5, modes[0], gradient=True)
-        return
-    for time in (64, 256, 1024, 4096, 16384):
-        yield Setting(time, 128, 5, modes[0], gradient=True)
-    yield Setting(256, 128, 5, modes[0])
-    yield Setting(256, 128, 16, modes[0], gradient=True)
-    yield Setting(256, 512, 5, modes[0], gradient=True)
-    yield Setting(256, 512, 16, modes[0], gradient=True)
-    yield Setting(256, 512, 5, modes[0], "mixed_bfloat16", gradient=True)
+def settings(quick: bool) -> list[Setting]:
+    """Two settings, or all whose results are in the repository; a GPU's minutes are few."""
+    usual, other, *_ = measure.MODES[keras.backend.backend()]
+    step = functools.partial(Setting, mode=usual, gradient=True)
+    if quick:
+        return [step(time, 128, 5) for time in (64, 256)]
+    if device() != "cpu":
+        found = [step(time, 128, 5) for time in (256, 64, 4096)]
+        found.append(step(256, 128, 5, precision="mixed_bfloat16"))
+        # JAX compiles all of it.
+        return found + [step(256, 128, 5, mode="compiled")] * (usual != "compiled")
+    found = [step(time, 128, 5) for time in (64, 256, 1024, 4096, 16384)]
+    found += [step(256, 128, 5, gradient=False)]
+    found += [step(256, dim, heads) for dim, heads in ((128, 16), (512, 5), (512, 16))]
+    found.append(step(256, 512, 5, precision="mixed_bfloat16"))
     # PyTorch's compiler takes half a minute a layer.
-    if keras.backend.backend() != "torch":
-        yield Setting(256, 128, 5, modes[1], gradient=True)
-
-
-def _on_a_gpu(modes: tuple[str, ...]) -> Iterator[Setting]:
-    """What the pages show of a GPU, whose minutes are few."""
-    for time in (256, 64, 4096):
-        yield Setting(time, 128, 5, modes[0], gradient=True)
-    yield Setting(256, 128, 5, modes[0], "mixed_bfloat16", gradient=True)
-    # JAX compiles all of it.
-    if "compiled" in modes[1:]:
-        yield Setting(256, 128, 5, "compiled", gradient=True)
+    return found + [step(256, 128, 5, mode=other)] * (keras.backend.backend() != "torch")
 
 
 def names_in(setting: Setting) -> list[str]:
@@ -109,15 +95,12 @@ def inputs_of(batch: int, time: int, dim: int) -> tuple[np.ndarray, np.ndarray]:
 def built(name: str, dim: int, heads: int, precision: str, of: Any = None) -> Any:
     """A variant with its weights; a form has those of the layer `of`."""
     variant = (variants() | QUERIES)[name]
+    if variant.of is not None and of is None:
+        of = built(variant.of, dim, heads, precision)
     with_policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy(precision)
     try:
-        if of is not None:
-            layer = variant.make(of)
-        elif variant.of is not None:
-            layer = variant.make(built(variant.of, dim, heads, precision))
-        else:
-            layer = variant.make(dim, heads)
+        layer = variant.make(dim, heads) if of is None else variant.make(of)
         build(layer, (2, 8, dim))
     finally:
         keras.config.set_dtype_policy(with_policy)
@@ -132,10 +115,7 @@ def build(layer: Any, shape: tuple[int, ...], masked: bool = True) -> None:
 
 def reason_to_leave_out(variant: Variant, setting: Setting) -> str | None:
     """Why a variant is not run in a setting."""
-    if variant.pairs is None:
-        return None
-    pairs = variant.pairs(setting.dim, setting.heads)
-    numbers = setting.batch * setting.time**2 * pairs
+    numbers = setting.batch * setting.time**2 * variant.pairs(setting.dim, setting.heads)
     if numbers <= most():
         return None
     return f"would hold {numbers * 4 / 2**30:.1f} GiB for pairs of words"

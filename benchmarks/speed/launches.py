@@ -34,11 +34,7 @@ def probe(name: str) -> Any:
 
 COUNTED: dict[str, Callable[[], Any]] = {
     name: lambda variant=variant: variant.make(DIM, HEADS)
-    for name, variant in {
-        **LAYERS,
-        **PEERS,
-        **QUERIES,
-    }.items()
+    for name, variant in {**LAYERS, **PEERS, **QUERIES}.items()
     if name not in ("GeneralizedPooling, chunks", "GlobalAveragePooling1D")  # a loop; ours
 } | {
     "GeneralizedPooling, scalar": lambda: layers.GeneralizedPooling(

@@ -37,13 +37,20 @@ def finish(value: Any) -> None:
         keras.tree.map_structure(lambda x: x.numpy(), value)
 
 
-def runner(layer: Any, x: np.ndarray, mask: np.ndarray | None, mode: str, gradient: bool) -> Run:
-    """The layer on fixed inputs; with `gradient`, of the squares' sum for inputs and weights."""
+def runner(
+    layer: Any,
+    x: np.ndarray,
+    mask: np.ndarray | None,
+    mode: str,
+    gradient: bool,
+    of_inputs: bool = True,
+) -> Run:
+    """The layer on fixed inputs; with `gradient`, of the squares' sum for weights and inputs."""
     inputs = keras.ops.cast(keras.ops.convert_to_tensor(x), layer.compute_dtype)
     mask = None if mask is None else keras.ops.convert_to_tensor(mask)
     backend = keras.backend.backend()
     return {"jax": _jax, "torch": _torch, "tensorflow": _tensorflow}[backend](
-        layer, inputs, mask, mode, gradient
+        layer, inputs, mask, mode, gradient, of_inputs
     )
 
 
@@ -51,7 +58,7 @@ def loss_of(output: Any) -> Any:
     return keras.ops.sum(keras.ops.square(keras.ops.cast(output, "float32")))
 
 
-def _jax(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
+def _jax(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool, of_inputs: bool) -> Run:
     import jax
 
     weights = [v.value for v in layer.trainable_variables]
@@ -63,14 +70,15 @@ def _jax(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
 
     function = forward
     if gradient:
-        function = jax.grad(lambda w, x, m: loss_of(forward(w, x, m)), argnums=(0, 1))
+        of = (0, 1) if of_inputs else 0
+        function = jax.grad(lambda w, x, m: loss_of(forward(w, x, m)), argnums=of)
     if mode == "compiled":
         # Compiled here: what the compiler takes is none of a run's time and memory.
         function = jax.jit(function).lower(weights, inputs, mask).compile()
     return functools.partial(function, weights, inputs, mask)
 
 
-def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
+def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool, of_inputs: bool) -> Run:
     import torch
 
     weights = [v.value for v in layer.trainable_variables]
@@ -95,21 +103,25 @@ def _torch(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run
             return function(inputs)
 
     def train() -> Any:
-        wanted = inputs.detach().requires_grad_()
-        return torch.autograd.grad(loss_of(function(wanted)), [wanted, *weights], allow_unused=True)
+        given = inputs.detach().requires_grad_(of_inputs)
+        wanted = [given, *weights] if of_inputs else weights
+        return torch.autograd.grad(loss_of(function(given)), wanted, allow_unused=True)
 
     return train if gradient else infer
 
 
-def _tensorflow(layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool) -> Run:
+def _tensorflow(
+    layer: Any, inputs: Any, mask: Any, mode: str, gradient: bool, of_inputs: bool
+) -> Run:
     import tensorflow as tf
 
     def train(inputs: Any, mask: Any) -> Any:
         with tf.GradientTape() as tape:
-            tape.watch(inputs)
+            if of_inputs:
+                tape.watch(inputs)
             loss = loss_of(layer(inputs, mask=mask))
-        weights = [v.value for v in layer.trainable_variables]
-        return tape.gradient(loss, [inputs, *weights], unconnected_gradients="zero")
+        wanted = [inputs] * of_inputs + [v.value for v in layer.trainable_variables]
+        return tape.gradient(loss, wanted, unconnected_gradients="zero")
 
     def infer(inputs: Any, mask: Any) -> Any:
         return layer(inputs, mask=mask)

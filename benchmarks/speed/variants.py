@@ -17,13 +17,13 @@ class Variant:
     """One thing that is timed.
 
     `make(dim, heads)` gives the layer; of a form, `make(layer)` gives it from the layer `of`.
-    `pairs(dim, heads)` is how many numbers it holds for each pair of words, or None. `products` is
-    how many multiplications its matrix products need for a word, `(time, dim, heads)`.
+    `pairs(dim, heads)` is how many numbers it holds for each pair of words. `products` is how many
+    multiplications its matrix products need for a word, `(time, dim, heads)`.
     """
 
     make: Callable[..., Any]
     of: str | None = None
-    pairs: Callable[[int, int], int] | None = None
+    pairs: Callable[[int, int], int] = lambda dim, heads: 0
     products: Callable[[int, int, int], int] | None = None
     same: bool = True
 

@@ -12,9 +12,16 @@ from measured import RESULTS, read
 from tables import table
 
 from benchmarks.arena.words import joined
+from benchmarks.intervals import verdict as sign
 from benchmarks.reproduce.significance import graded, graded_interval
 
 BARE = ", no encoder"
+# By where the interval of a grade less that of a random order lies.
+ORDERS = {
+    1: "are better than a random order by more than the interval",
+    0: "are not told from a random order",
+    -1: "are worse than a random order",
+}
 # A change of the mechanism: what has it, and what does not.
 CHANGES = {
     "sparsemax for softmax": ("AttentionPooling, sparsemax", "AttentionPooling"),
@@ -97,16 +104,12 @@ def verdict(results):
     for kind, words in (("", "With the encoder"), (BARE, "Without an encoder")):
         names = [name for name in ranked(results) if name.endswith(BARE) == bool(kind)]
         sides = {
-            "are better than a random order by more than the interval": [],
-            "are not told from a random order": [],
-            "are worse than a random order": [],
+            name: sign(*graded_interval(graded(results, name), graded(results, name, "uniform")))
+            for name in names
         }
-        for name in names:
-            ends = graded_interval(graded(results, name), graded(results, name, "uniform"))
-            [*sides.values()][1 - side_of(ends)].append(name.removesuffix(BARE))
-        for what, side in sides.items():
-            if side:
-                lines.append(f"- **{words}**, the weights of {joined(side)} {what}.")
+        for side, what in ORDERS.items():
+            if those := [name.removesuffix(BARE) for name in names if sides[name] == side]:
+                lines.append(f"- **{words}**, the weights of {joined(those)} {what}.")
         if len(names) > 2:
             rows = [(measured(results["rows"][n], "gini"), grade(results, n)) for n in names]
             signs = [np.sign((a - c) * (b - d)) for (a, b), (c, d) in combinations(rows, 2)]
@@ -127,17 +130,11 @@ def verdict(results):
     return "\n".join(lines)
 
 
-def side_of(interval):
-    """1 if an interval lies above zero, -1 if it lies below, else 0."""
-    low, high = interval
-    return (low > 0) - (high < 0)
-
-
 def change(first, second):
     """By how much the first grades are higher, bold where the interval leaves out zero."""
     ends = graded_interval(first, second)
     text = between(np.nanmean(first) - np.nanmean(second), ends)
-    return f"**{text}**" if side_of(ends) else text
+    return f"**{text}**" if sign(*ends) else text
 
 
 def with_and_without(results):
@@ -163,14 +160,13 @@ def changes(results):
     both, grades_of_both = with_and_without(results)
     lines.append([f"the encoder, over {len(both)} mechanisms", change(*grades_of_both), ""])
     told = [table(["change", "with the encoder", "without an encoder"], lines)]
-    sides = {"better": [], "worse": []}
-    for name in both:
-        side = side_of(graded_interval(graded(results, name), graded(results, name + BARE)))
-        if side:
-            sides["better" if side > 0 else "worse"].append(name)
-    for side, names in sides.items():
-        if names:
-            told.append(f"The encoder makes the weights of {joined(names)} {side}.")
+    sides = {
+        name: sign(*graded_interval(graded(results, name), graded(results, name + BARE)))
+        for name in both
+    }
+    for side, word in {1: "better", -1: "worse"}.items():
+        if those := [name for name in both if sides[name] == side]:
+            told.append(f"The encoder makes the weights of {joined(those)} {word}.")
     return "\n\n".join(told)
 
 

@@ -6,11 +6,15 @@ notebook of a paper have its name: `papers/generalized-pooling.md` and
 """
 
 import functools
-import importlib.util
 import re
+import sys
 from pathlib import Path
 
-REPOSITORY = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+import layer_lists as lists
+
+REPOSITORY = lists.REPOSITORY
 TITLE = re.compile(r"^# .*\n", re.M)
 # Where every notebook leads: to the one advice on each of these questions.
 ADVICE = [
@@ -21,16 +25,6 @@ ADVICE = [
 EXTRA = re.compile(r"keras_attnpool\[(\w+)\]")
 PACKAGE = re.compile(r"pip install (--no-deps [\w-]+)")
 
-
-def _layer_lists():
-    path = REPOSITORY / "tools" / "layer_lists.py"
-    spec = importlib.util.spec_from_file_location("layer_lists_of_links", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-lists = _layer_lists()
 # Every page of the site asks for them.
 _layers = functools.cache(lists.layers)
 

@@ -57,8 +57,10 @@ def asked_of(row):
         return f"struck (was {at_least(row['struck'])})", "struck"
     if row["target"] is None:
         return "", ""
-    reached = {True: "reached", False: "missed", None: ""}
-    return at_least(row["target"]), reached[row["ratio"] and row["ratio"][0] >= row["target"]]
+    asked = at_least(row["target"])
+    if row["ratio"] is None:
+        return asked, ""
+    return asked, "reached" if row["ratio"][0] >= row["target"] else "missed"
 
 
 def at_least(target):

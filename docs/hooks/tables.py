@@ -1,17 +1,6 @@
-"""Tables of the documentation, in Markdown."""
+"""Tables of the documentation, and their notes."""
 
-
-def table(head, lines, left=(0,)):
-    """Writes a table; the columns at `left` hold words, the others figures.
-
-    Args:
-        head: Names of the columns.
-        lines: The cells of each line.
-        left: Positions of the columns that are not set to the right.
-    """
-    rule = "|".join("---" if place in left else "--:" for place in range(len(head)))
-    first, *others = (f"| {' | '.join(cells)} |" for cells in (head, *lines))
-    return "\n".join([first, f"|{rule}|", *others])
+from benchmarks.tables import table as table
 
 
 class Notes(dict):

@@ -58,7 +58,7 @@ def test_every_table_is_filled(a_gpu, monkeypatch, capsys):
     if backend == "torch":
         # Its compiler takes half a minute a layer.
         run = measure.runner
-        monkeypatch.setattr(measure, "runner", lambda *given: run(*given[:3], "eager", given[4]))
+        monkeypatch.setattr(measure, "runner", lambda *given: run(*given[:3], "eager", *given[4:]))
     command_line.every_kind(time.monotonic() + 10**6, 1)
     told = capsys.readouterr().out
     assert "not all" not in told
