@@ -163,11 +163,13 @@ def explained():
 
 
 WIDTH, LINE = 760, 84
+LITTLE = 0.1  # an effect below it is drawn grey
 
 
 def picture():
     """The sentences: a bar for where attention looks, below each word what it does."""
-    parts = []
+    parts, shown = [], list(explained())
+    idle = sum(abs(effects[weights.argmax()]) < LITTLE for *_, weights, effects in shown)
 
     def say(x, y, text, anchor="middle", size=13, fill="#1f2328", weight=400):
         parts.append(
@@ -179,11 +181,12 @@ def picture():
     for line in (
         "A GRU with AttentionPooling, trained on generated reviews. Bar: attention weight.",
         "Number: how much the probability of the answer falls without the word.",
+        f"In {idle} of the {len(shown)} reviews, the word with the highest bar hardly matters.",
     ):
         say(16, top, line, "start", 12, "#59636e")
         top += 17
     top -= 17
-    for stars, share, tokens, weights, effects in explained():
+    for stars, share, tokens, weights, effects in shown:
         top += LINE
         widths = [max(34, 8 * len(word) + 8) for word in tokens]
         x = 16.0
@@ -194,12 +197,10 @@ def picture():
                 f'height="{bar + 1:.1f}" fill="#00796b"/>'
             )
             say(middle, top - 4, word)
-            shown = round(float(effect), 2)
-            color = "#59636e" if abs(shown) < 0.1 else "#0550ae" if shown > 0 else "#a40e26"
-            text = f"{shown:+.2f}".replace("-", "\u2212") if shown else "0"
-            say(
-                middle, top + 12, text, size=10, fill=color, weight=400 if abs(shown) < 0.1 else 700
-            )
+            fall, little = round(float(effect), 2), abs(effect) < LITTLE
+            color = "#59636e" if little else "#0550ae" if fall > 0 else "#a40e26"
+            text = f"{fall:+.2f}".replace("-", "\u2212") if fall else "0"
+            say(middle, top + 12, text, size=10, fill=color, weight=400 if little else 700)
             x += width
         say(WIDTH - 16, top - 4, f"{'★' * stars}{'☆' * (5 - stars)}", "end", 14, "#7d4e00")
         say(WIDTH - 16, top + 12, f"{100 * share:.0f} % sure", "end", 10, "#59636e")
