@@ -111,8 +111,8 @@ CHECKS := test-torch notebooks-torch every-tensorflow every-jax wheel every-nump
 # What `make test` leaves to `make test-all`, the most telling first, with the seconds that each takes
 # on two cores.
 REST   := test-browser=200 test-lower-bound=400 same-bytes=60 rest-jax=600 rest-tensorflow=600 \
-	test-slow-torch=800 examples-jax=420 examples-tensorflow=120 notebooks-jax=500 \
-	notebooks-tensorflow=500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600 \
+	test-slow-torch=800 examples-jax=420 examples-tensorflow=120 notebooks-jax=1500 \
+	notebooks-tensorflow=1500 test-slow-jax=900 test-slow-tensorflow=900 test-extras=600 \
 	test-serve=300
 # Parts of REST that cannot run here: WITHOUT=test-browser.
 WITHOUT ?=
