@@ -66,12 +66,14 @@ def test_interval_is_over_texts_and_runs():
 def test_verdict_and_table():
     lines = explanations.verdict(EXAMPLE).split("\n")
     assert lines[0].startswith(
-        "- **With the encoder**, the weights of `A` are better than a random"
+        "- **With the encoder**, the weights of 1 of 3 mechanisms are better than a random"
     )
-    assert "`B` are not told from" in lines[1] and "`C` are worse than" in lines[2]
-    assert lines[3].endswith("the weights are, is 1.00 over 3 mechanisms.")
-    assert lines[4].startswith("- **Without an encoder**, the weights of `A` are better")
-    assert lines[5] == "- Not run yet: D." and "stand on one run" in lines[6]
+    assert "`B` may be no better than" in lines[1] and "`C` are worse than" in lines[2]
+    assert lines[3].endswith("the weights are) is 1.00 over 3 mechanisms.")
+    assert lines[4].startswith(
+        "- **Without an encoder**, the weights of 1 of 1 mechanisms are better"
+    )
+    assert lines[5] == "- Not run yet: D." and "have one run" in lines[6]
     table = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
     assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30 (")

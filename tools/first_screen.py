@@ -104,16 +104,16 @@ def figures(gap="<br>"):
         f"give no interval: they are too few to tell.\n\n{kinds(gap)}\n\n"
         "Bags, series and patches share the set `digits`.\n\n"
         f"- **Start with** {words.named(first)}. It has the largest lead over the mean. "
-        f"{words.by_chance()} By a rank test, {len(told['level_with_first']) - 1} others "
-        "[may be as good](docs/comparison.md).\n"
+        f"{words.by_chance()} By a rank test, {len(told['level_with_first']) - 1} other "
+        "poolings [may be as good](docs/comparison.md).\n"
         f"- **Where is the lead of {words.named(first)}?** {words.by_origin()}"
         f"{arena.series_in_short(RESULTS / 'arena')}\n"
         f"- **If people must see one weight per step**, start with `{PLAIN}`. {words.in_sight()} "
         "[Which layer?](docs/which-layer.md)\n"
         "- **Measure your choice** beside the mean and a linear classifier, as the [command "
-        f"`train`](docs/guides/your-texts.md) does. In {lost} of {cases} cases (a case is a task "
-        "behind one encoder; series are left out), the best linear classifier may be as good as "
-        "every pooling.\n"
+        f"`train`](docs/guides/your-texts.md) does. In {lost} of {cases} cases (a case is one task "
+        "and one encoder, and series do not count), no pooling is shown to be better than the best "
+        "linear classifier.\n"
     )
 
 

@@ -57,6 +57,12 @@ def counts(lead: dict[str, Any]) -> bool:
     return bool(lead["interval"]) and lead["interval"][0] > 100 * RULE["practical"]
 
 
+def hint(lead: dict[str, Any], those: str) -> str:
+    """A sentence on a lead that has an interval and is not clear."""
+    said = f" On {those}, the mean may be as good, because the interval reaches below {region()}."
+    return said * bool(lead["interval"] and not counts(lead))
+
+
 def named(row: str) -> str:
     """A row as a sentence has it: the variant of a layer stands in brackets."""
     layer, _, variant = row.partition(", ")
@@ -119,7 +125,7 @@ def where() -> str:
     return (
         f"On all {len(told()['sets'])} data sets `{PLAIN}` is {everywhere(PLAIN)} points of "
         f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. "
-        f"Without generated texts and the sets that have only series, the lead is "
+        f"Without generated texts and without the sets that have only series, the lead is "
         f"{spanned(real[PLAIN])}."
     )
 
@@ -135,18 +141,17 @@ def by_origin() -> str:
     """The largest lead on the small series, and on other real data."""
     small, _, real = told()["origin"].values()
     most, least = (each[told()["first"]] for each in (small, real))
-    level = ", so there the mean may be as good" * bool(least["interval"] and not counts(least))
     return (
         f"On the {small['sets']} sets that have only series, the lead is {spanned(most)} points. "
         f"On the {real['sets']} other sets of real data, the lead is {spanned(least)} "
-        f"points{level}."
+        f"points.{hint(least, 'these sets')}"
     )
 
 
 def summary() -> str:
     """In how many tests the first row is surely better than the mean."""
     count = len(told()["choices"])
-    return judged() + f" No pooling is surely better in all {count}." * (
+    return judged() + f" No pooling is surely better than the mean in all {count} tests." * (
         not rows_that_are("better", "shown")
     )
 
@@ -163,10 +168,11 @@ def judged() -> str:
     if not effect["breaks"]:
         return f"{said}."
     if effect["breaks"] != small:
-        return f"{said}. The others are: {'; '.join(effect['breaks'])}."
+        return f"{said}. The other tests are: {'; '.join(effect['breaks'])}."
     series, *_ = told()["origin"].values()
     return (
-        f"{said}. The other {len(small)} leave out the {series['sets']} sets that have only series."
+        f"{said}. The other {len(small)} tests do not use the {series['sets']} sets that have only "
+        "series."
     )
 
 
@@ -174,9 +180,9 @@ def linear() -> str:
     """In how many cases a linear classifier is as good as the poolings can show."""
     lost, count = told()["behind_linear"]
     return (
-        f"In {lost} of {count} cases the best linear classifier may be as good as every pooling. "
-        "A case is a task behind one encoder, for example the questions of TREC behind "
-        "a GRU. Series are left out: a linear classifier does not see their order."
+        "A case is, for example, the questions of TREC behind a GRU: one task and one encoder. In "
+        f"{lost} of {count} cases, no pooling is shown to be better than the best linear "
+        "classifier. Series do not count: a linear classifier does not see the order of the steps."
     )
 
 
@@ -193,31 +199,31 @@ def largest(name: str = "") -> str:
 def by_chance() -> str:
     """What to expect of the first row."""
     lead = points(told()["rows"][told()["first"]]["against_mean"]["points"])
-    return f"It was chosen from {len(told()['rows']) - 1} poolings, so expect less than {lead}."
+    leads = len(told()["rows"]) - 1
+    return f"The largest of {leads} leads is partly chance, so expect less than {lead} points."
 
 
 def level() -> str:
     """How many others may be as good as the first row."""
     _, *others = told()["level_with_first"]
-    said = f"By a rank test, {len(others) or 'none'} of the other {len(told()['rows']) - 2} may be "
-    said += "as good."
+    said = f"By a rank test, {len(others) or 'none'} of the other {len(told()['rows']) - 2} "
+    said += "poolings may be as good."
     if KERAS not in others:
         return said
     sure = counts(told()["rows"][KERAS]["against_mean"])
     return (
-        f"{said} One is Keras's own `{KERAS.rpartition('.')[2]}`, followed by the mean"
-        f"{':' if sure else ', although'} its lead over the mean is {'only ' * (not sure)}"
-        f"{everywhere(KERAS)} points."
+        f"{said} One of them is Keras's own `{KERAS.rpartition('.')[2]}`, followed by the mean. "
+        f"Its lead over the mean is {'only ' * (not sure)}{everywhere(KERAS)} points."
     )
 
 
 def in_sight() -> str:
     """What is said of the plain attention."""
-    level = ", so the mean may be as good" * (not counts(told()["rows"][PLAIN]["against_mean"]))
-    ahead = told()["first_ahead_of"][PLAIN]
+    lead, ahead = told()["rows"][PLAIN]["against_mean"], told()["first_ahead_of"][PLAIN]
     return (
-        f"Its lead over the mean is {everywhere(PLAIN)} points{level}. {named(told()['first'])} "
-        f"is {'clearly ' * counts(ahead)}ahead of `{PLAIN}`: {spanned(ahead)} points."
+        f"The lead of `{PLAIN}` over the mean is {spanned(lead)} points."
+        f"{hint(lead, 'all sets together')} {named(told()['first'])} is "
+        f"{'clearly ' * counts(ahead)}ahead of `{PLAIN}`: {spanned(ahead)} points."
     )
 
 

@@ -88,15 +88,15 @@ def state(arena):
     told = (
         f"{len(planned) - len(missing):,} of {len(planned):,} planned runs are here. They took "
         f"{hours:.1f} core-hours. A sequence has at most {longest} steps. {capped} runs ended at "
-        f"the limit of epochs. {len(stuck)} runs give every input the same class. {len(judged)} of "
-        f"these runs are of poolings and count in the verdict: {edges} of {words.joined(EDGES)}, "
-        f"and {len(judged) - edges} of others."
+        f"the limit of epochs. {len(stuck)} runs give every input the same class. Of these, "
+        f"{len(judged)} are of poolings and count in the verdict: {edges} of "
+        f"{words.joined(EDGES)}, and {len(judged) - edges} of others."
     )
     unlearned = [f"{task} ({encoder})" for task, encoder in arena.whole.keys() - arena.counted]
     if unlearned:
         told += (
-            f" The verdict leaves out {', '.join(sorted(unlearned))}: there no pooling is shown to "
-            "be better than the answer that is always the largest class."
+            f" The verdict leaves out {', '.join(sorted(unlearned))}: on these tasks no pooling is "
+            "shown to be better than the constant answer of the largest class."
         )
     if not missing:
         return told
@@ -105,7 +105,7 @@ def state(arena):
     without = f" but {', '.join(later)}, which joined later," * bool(later)
     return (
         f'!!! warning "Partial"\n    {told} All poolings{without} were run on {len(arena.whole)} '
-        "tasks. The verdict is of these alone, and will move.\n\n"
+        "tasks. The verdict uses these tasks alone, so it will change.\n\n"
         f'??? abstract "Tasks that all poolings were run on"\n\n    {run}'
     )
 
@@ -130,7 +130,7 @@ def rule(arena):
     head = ("version", "runs at the time", "what changed")
     now = (
         f"A difference below {words.region()} counts as none. {words.surely()} This is version "
-        f"{verdict.RULE['version']} of the rule, `{verdict.rule_digest()}`"
+        f"{verdict.RULE['version']} of the rule (digest `{verdict.rule_digest()}`)"
     )
     later = len(arena.lines) - verdict.RULE["changes"][-1]["runs"]
     friedman = stats.friedmanchisquare(*arena.sets().rows.values()).pvalue
@@ -162,9 +162,10 @@ def choices(arena):
         for sign in (1, -1)
     )
     corrected = (
-        f"The column *judged* is not corrected for {len(body) - 1} poolings. Wilcoxon's test with "
-        f"Holm's correction has no band of {words.region()}. It finds these poolings ahead of the "
-        f"mean: {ahead}. It finds these behind the mean: {behind}."
+        f"The column *judged* has no correction for the number of poolings ({len(body) - 1}). "
+        "Wilcoxon's test with Holm's correction has one, and it also counts leads below "
+        f"{words.region()}. This test finds these poolings ahead of the mean: {ahead}. It finds "
+        f"these poolings behind the mean: {behind}."
     )
     return f"{table(head, body, left=(0, 3))}\n\n{corrected}"
 
@@ -173,7 +174,9 @@ def judgement(arena):
     """The words of the column "judged", by the first row that has one; what may be as good."""
     told = words.told()
     effects = [each["against_mean"] for row, each in told["rows"].items() if row != BASE]
-    said = "*open*: over all sets neither a lead nor a loss is that probable."
+    certain, region = f"{verdict.RULE['certain']:g}", words.region()
+    said = f"*open* means: on all sets together, a lead of more than {region} has a probability "
+    said += f"below {certain}, and so has a loss."
     wide = [
         row
         for row, each in told["rows"].items()
@@ -181,22 +184,25 @@ def judgement(arena):
         if words.counts(each["against_mean"])
     ]
     said += (
-        f" {words.joined(wide)} are open, and yet their intervals are above {words.region()}. An "
-        "interval is about the mean of the leads. The test uses the ranks of the leads, and a lead "
-        f"below {words.region()} counts as none."
+        f" The test leaves {words.joined(wide)} open, although the intervals show a *clear* lead. "
+        "An interval is about the mean of the leads. The test uses the ranks of the leads, and a "
+        f"lead below {region} counts as none."
     ) * bool(wide)
     each = next((effect for effect in effects if effect["word"] == BETTER), None)
     if each is None:
-        return said[0].upper() + said[1:]
-    count = f"{each['holds']} of {len(told['choices'])}"
-    return (
-        f"*better: {count}* means: in {count} "
-        f"tests the probability of a lead of more than {words.region()} is at least "
-        f"{verdict.RULE['certain']:g}. *worse* says the same of a loss. "
-        f"{said}\n\nA pooling may be as good as {words.named(told['first'])} if the latter is not "
-        f"surely better: {words.joined(told['level_with_first'][1:])}. The test uses ranks, so "
-        "it can leave open what an interval of a lead does not."
+        return said
+    count, first = f"{each['holds']} of {len(told['choices'])}", words.named(told["first"])
+    level, sets = told["level_with_first"][1:], arena.sets()
+    behind = [row for row in level if words.counts(sets.lead(told["first"], row))]
+    said = (
+        f"*better: {count}* means: in {count} tests, the probability of a lead of more than "
+        f"{region} is at least {certain}. *worse* means the same for a loss. {said}\n\n{first} is "
+        f"not *surely* better than these poolings, so they may be as good: {words.joined(level)}."
     )
+    return said + (
+        f" By the interval of the lead, {first} is *clearly* ahead of {len(behind)} of these "
+        f"{len(level)}: {words.joined(behind)}. The rank test leaves this order open."
+    ) * bool(behind)
 
 
 def _by_kind(arena):
@@ -297,9 +303,9 @@ def published(arena):
     rest = f"\n\nNot run on two counted splits yet: {later}." * bool(later)
     said = [row[-1] for rows in body.values() for row in rows]
     told = f"The published figure is above our interval in {said.count('above')} of {len(said)} "
-    told += f"rows of the two tables, and below it in {said.count('below')}. "
-    told += '"Inside" shows no agreement: an interval may be wide. "Trained on" counts bags or '
-    told += "series."
+    told += f"rows of the two tables, and below our interval in {said.count('below')}. "
+    told += '"Inside" does not show agreement, because an interval may be wide. "Trained on" '
+    told += "counts bags or series."
     checked, unchecked = (table(head, body[which], left=(0, 1, 4, 7)) for which in (True, False))
     unchecked = folded("Figures that we could not compare with their source", unchecked)
     return "\n\n".join([told, checked, unchecked + rest, "\n".join(notes)])
@@ -319,14 +325,15 @@ def plain(arena):
     better, worse = ([r for r, word in rivals.items() if word == w] for w in (BETTER, WORSE))
     return (
         f"- **Which pooling to take.** {words.largest(_linked(first))}{time}\n"
-        f"- **Where its lead comes from.** {words.origin()} {of_series(arena)}\n"
+        f"- **Where the lead of {words.named(first)} comes from.** {words.origin()} "
+        f"{of_series(arena)}\n"
         f"- **Where plain attention helps.** {words.where()}\n"
         f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
         f"{words.in_sight()}\n"
         f"- **How sure this is.** {words.surely()} {words.summary()}\n"
-        f"- **Linear classifiers.** {words.linear()} Over all sets that are not series, "
-        f"{len(better)} of {len(rivals)} poolings, the mean among them, are surely better than the "
-        f"best linear classifier, and {len(worse)} are surely worse"
+        f"- **Linear classifiers.** {words.linear()} Over all sets but series, "
+        f"{len(better)} of {len(rivals)} poolings (with the mean) are surely better than the best "
+        f"linear classifier, and {len(worse)} poolings are surely worse"
         + f": {words.joined(worse)}" * bool(worse)
         + ". So measure your pooling beside a linear classifier."
     )
@@ -398,7 +405,6 @@ def start(arena):
     """What to start with, from verdict.json."""
     told = words.told()
     first, (_, _, real) = told["first"], told["origin"].values()
-    level = ", so there the mean may be as good" * (not words.counts(real[first]))
     name, *variant = first.split(", ")
     code = (
         f"```python\nfrom keras_attnpool.layers import {name}\n\n"
@@ -407,8 +413,10 @@ def start(arena):
     ) * (not variant)
     return (
         f"**Start with {_linked(first)}.** It has the largest lead over the mean: "
-        f"{words.everywhere(first)} points of accuracy. On text, bags or patches, expect less than "
-        f"{words.points(real[first]['points'])} points{level}. [More on this lead](#lead)\n\n{code}"
+        f"{words.everywhere(first)} points of accuracy. On {real['sets']} sets of real text, "
+        f"bags and patches, the lead is {words.spanned(real[first])} points on average. "
+        "Expect less than this average, because we chose this pooling by its lead."
+        f"{words.hint(real[first], 'such data')} [More on this lead](#lead)\n\n{code}"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
         f"{words.in_sight()}"
     )
@@ -451,26 +459,27 @@ def start_by_kind(arena):
             large.append((kind, most, gap, (min(ends), max(ends))))
         else:
             small.append(gap["points"])
-    told = f"Keep {words.named(first)}: among the poolings without self-attention, none is more "
-    told += f"than {math.ceil(10 * max(small)) / 10:.1f} points ahead of it on average over the "
-    told += "sets of a kind"
-    told += f", except on {words.listed([words.DATA[kind] for kind, *_ in large])}" * bool(large)
-    told += "."
+    told = f"Keep {words.named(first)} on all kinds of data"
+    told += f" except {words.listed([words.DATA[kind] for kind, *_ in large])}" * bool(large)
+    told += ": on these kinds, no other pooling without self-attention is more than "
+    told += f"{math.ceil(10 * max(small)) / 10:.1f} points ahead of it on average."
     for kind, most, gap, ends in large:
         told += f" On {(words.DATA | words.MADE)[kind]}, {_linked(most)} is {words.spanned(gap)} "
         told += (
             f"points ahead of {words.named(first)}: from {' to '.join(map(words.points, ends))}, "
         )
         told += "by task and encoder. "
-        told += "Try it on such data."
+        told += f"Try {words.named(most)} on such data."
     if floors:
-        told += f" On {words.listed(floors)}, the best linear classifier beats every pooling."
-    notes = "Three or more sets have an interval. *Scalar* means `per_feature=False`: one weight "
-    notes += "per step and head instead of one weight per step and feature. Self-attention with a "
-    notes += "mean behind it does the work of an encoder, so the table leaves it out."
+        told += f" On {words.listed(floors)}, the best linear classifier has a larger lead over "
+        told += "the mean than every pooling."
+    notes = "A kind with three or more sets has an interval. *Scalar* means "
+    notes += "`per_feature=False`: one weight per step and head instead of one weight per step and "
+    notes += "feature. Self-attention with the mean behind it does the work of an encoder, so it "
+    notes += "is not in the table."
     notes += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
-    notes += " `ConvAttentionPooling` reads windows of words, so a part of its lead is the work "
-    notes += "of an encoder, too."
+    notes += " `ConvAttentionPooling` reads windows of words, so it also does a part of the work "
+    notes += "of an encoder."
     head = ("data (sets)", "pooling with the largest lead", "its lead")
     head += (f"lead of {words.named(first)}",)
     return f"{told}\n\n{table(head, body, left=(0, 1))}\n\n{notes}"
@@ -496,11 +505,12 @@ def two_decide(arena):
     beside = [f"Next is {_linked(second)}: {told(second)}."]
     beside += [f"{_linked(MAXIMUM)} has {told(MAXIMUM)}."] * (MAXIMUM in others)
     return (
-        "The comparison has such a hidden layer. Its task `bags_two` asks whether a bag has at "
-        f"least two nines. Among the poolings without self-attention, {_linked(best)} has the "
-        f"largest accuracy: {told(best)}. {' '.join(beside)} Each figure is a mean of "
-        f"{len(block[best])} runs. So try the first two for such bags, train each with several "
-        "seeds, and choose on validation bags."
+        "In the comparison, such a hidden layer stands behind each pooling. The task `bags_two` of "
+        "the comparison asks whether a bag has at least two nines. Among the poolings without "
+        f"self-attention, {_linked(best)} has the largest accuracy: {told(best)}. "
+        f"{' '.join(beside)} Each figure is a mean of {len(block[best])} runs. So try the first "
+        "two poolings for such bags. Train each with several seeds, and choose by the accuracy on "
+        "validation bags."
     )
 
 
@@ -527,8 +537,8 @@ def diagram(arena):
         {named(row): (each["points"], *each["interval"]) for row, each in found.items()},
         100 * verdict.RULE["practical"],
         "points ahead of the mean",
-        f"Mean difference over {len(sets.names)} data sets, with its 95 % interval; the sets "
-        "are drawn anew. Differences within the band count as none.",
+        f"Mean difference over {len(sets.names)} data sets, with its 95 % interval from "
+        "sets drawn anew. Differences within the band count as none.",
         "; ".join(f"{r} {words.points(found[r]['points'])}" for r in arena.rows if r != BASE),
     )
 
@@ -593,8 +603,9 @@ def overview(arena):
     order += grid.FLOORS
     parts = [table(head, body)]
     parts += [
-        "The boxes have the accuracy on the test part in percent. Their last rows are linear "
-        "classifiers. ° marks a figure of which every run gives every input the same class."
+        "The boxes have the accuracy on the test part in percent. The last rows of each box are "
+        "linear classifiers. The sign ° means: each run behind this figure gives one class to all "
+        "inputs."
     ]
     for kind in grid.KINDS:
         columns = {key: block for key, block in found.items() if grid.kind_of(key[0]) == kind}
@@ -679,19 +690,20 @@ def protocol(arena):
     return "\n".join(
         [
             f"- **texts**: at most {grid.TRAINED_ON:,} to train on, {grid.CHOSEN_BY} to choose "
-            f"by, {grid.TESTED_ON:,} to test; a text of the test part is in no other",
+            f"by, {grid.TESTED_ON:,} to test; no text of the test part is in another part",
             f"- **lengths**, in words or pieces of words, where texts are cut: {cut}. TF-IDF reads "
             "whole texts",
-            f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}, of small sets up to "
-            f"{grid.SMALL['splits']}; each has its own split, first weights, and word vectors "
-            "where these are trained",
-            f"- **tuned**, on the first seed's validation part: {tried}; a second size of each "
-            f"mechanism, and where there is none a rate of {grid.SPARE[1]:g}. The first seed's own "
-            f"run is the best of these trials, {gap} points ahead of the later seeds on average, "
-            "and so counts in no figure of the verdict",
+            f"- **runs**: seeds {', '.join(map(str, grid.SEEDS))}; small sets have the seeds 0 to "
+            f"{grid.SMALL['splits']}. Each seed has its own split and its own first weights. Word "
+            "vectors that we train are trained for each seed",
+            f"- **tuned**, on the first seed's validation part: {tried}; a second size of the "
+            f"mechanism. A mechanism with one size tries the learning rate {grid.SPARE[1]:g} "
+            f"instead. The run of the first seed is the best of these trials. It is {gap} points "
+            "ahead of the later seeds on average, so no figure of the verdict uses it",
             f"- **training**: Adam, batches of {grid.BATCH} (small sets {grid.SMALL['batch']}), "
             f"gradients clipped to norm {grid.CLIP:g}; it ends after {grid.PATIENCE} epochs (small "
-            f"sets {grid.SMALL['patience']}) without a better one, or after {grid.MAX_EPOCHS}",
+            f"sets {grid.SMALL['patience']}) without a better epoch, or after {grid.MAX_EPOCHS} "
+            "epochs",
             f"- **encoders**: `gru` {grid.GRU_UNITS} units a direction; `cnn` {grid.CNN_FILTERS} "
             f"windows of 3, 4 and 5 each; `dense` {grid.DENSE_UNITS} units; `minilm` frozen states "
             f"of layer {grid.MINILM_LAYER} of all-MiniLM-L6-v2; `none` the words' vectors",

@@ -18,9 +18,9 @@ from benchmarks.reproduce.significance import graded, graded_interval
 BARE = ", no encoder"
 # By where the interval of a grade less that of a random order lies.
 ORDERS = {
-    1: "are better than a random order by more than the interval",
-    0: "are not told from a random order",
-    -1: "are worse than a random order",
+    1: "are better than a random order: the interval of the difference is above zero",
+    0: "may be no better than a random order: the interval of the difference contains zero",
+    -1: "are worse than a random order: the interval of the difference is below zero",
 }
 # A change of the mechanism: what has it, and what does not.
 CHANGES = {
@@ -28,7 +28,7 @@ CHANGES = {
     "entmax15 for softmax": ("AttentionPooling, entmax15", "AttentionPooling"),
     "a gate": ("AttentionPooling, gated", "AttentionPooling"),
     "several heads for one": ("StructuredSelfAttentionPooling", "AttentionPooling"),
-    "a weight a feature for a weight a step": ("GeneralizedPooling", "GeneralizedPooling, scalar"),
+    "a weight per feature for one per step": ("GeneralizedPooling", "GeneralizedPooling, scalar"),
     "a learned scale for LAMA's own": (
         "LowRankAttentionPooling, learned scale",
         "LowRankAttentionPooling",
@@ -109,14 +109,14 @@ def verdict(results):
         }
         for side, what in ORDERS.items():
             if those := [name.removesuffix(BARE) for name in names if sides[name] == side]:
-                lines.append(f"- **{words}**, the weights of {joined(those)} {what}.")
+                named = f"{len(those)} of {len(names)} mechanisms" if side == 1 else joined(those)
+                lines.append(f"- **{words}**, the weights of {named} {what}.")
         if len(names) > 2:
             rows = [(measured(results["rows"][n], "gini"), grade(results, n)) for n in names]
             signs = [np.sign((a - c) * (b - d)) for (a, b), (c, d) in combinations(rows, 2)]
             lines.append(
-                f"- **{words}**, Kendall's tau between Normalized AOPC and the Gini index, which "
-                f"says how sharp the weights are, is {figure(np.mean(signs))} over {len(rows)} "
-                "mechanisms."
+                f"- **{words}**, Kendall's tau between Normalized AOPC and the Gini index (how "
+                f"sharp the weights are) is {figure(np.mean(signs))} over {len(rows)} mechanisms."
             )
     missing = [name for name in results.get("planned", ()) if name not in results["rows"]]
     if missing:
@@ -124,8 +124,8 @@ def verdict(results):
     fewest = min(len(row["runs"]) for row in results["rows"].values())
     if fewest < 3:
         lines.append(
-            f"- Some rows stand on {'one run' if fewest == 1 else f'{fewest} runs'}. The interval "
-            "of a single run is over texts alone: what another seed would do is not in it."
+            f"- Some rows have {'one run' if fewest == 1 else f'{fewest} runs'}. The interval of "
+            "a single run shows what other texts would change, but not what another seed would."
         )
     return "\n".join(lines)
 
@@ -180,27 +180,26 @@ def readable(results):
 
 def advice(results):
     """When attention may be read as the reason, when not, and what to read instead."""
-    rows, names = results["rows"], readable(results)
+    rows, (first, *level) = results["rows"], readable(results)
     both, sides = with_and_without(results)
     left_out, random = (
-        np.mean([measured(rows[name], f"naopc_of_{other}") for name in names])
+        np.mean([measured(rows[name], f"naopc_of_{other}") for name in (first, *level)])
         for other in ("leave_one_out", "uniform")
     )
-    own = np.mean([grade(results, name) for name in names])
+    own = np.mean([grade(results, name) for name in (first, *level)])
     plain, bare = (
         100 * measured(rows[f"AttentionPooling{kind}"], "accuracy") for kind in ("", BARE)
     )
     return "\n".join(
         [
-            "- **Read the effect of leaving out each word.** On the models of the next line it has "
-            f"a Normalized AOPC of {left_out:.2f} on average; their attention has {own:.2f}, an "
-            f"order at random {random:.2f}.",
-            f"- **The best attention to read behind an encoder** is that of {joined(names)}: "
-            "none is shown to be behind the first of those with an encoder.",
-            f"- **An encoder in front** changes the grade by {change(*sides)} over {len(both)} "
-            "mechanisms: better for some, worse for others. To leave it out for the sake of the "
-            f"weights costs accuracy: `AttentionPooling` has {plain:.1f} % with it, {bare:.1f} % "
-            "without.",
+            "- **Read the effect of leaving out each word.** In the models of the next line, this "
+            f"effect has a Normalized AOPC of {left_out:.2f} on average. The attention of these "
+            f"models has {own:.2f}, and a random order has {random:.2f}.",
+            f"- **Behind an encoder**, the attention of {joined([first])} has the highest grade. "
+            + f"These may be as good: {joined(level)}." * bool(level),
+            f"- **An encoder in front** changes the grade by {change(*sides)} on average over "
+            f"{len(both)} mechanisms: some become better, others worse. But accuracy falls without "
+            f"the encoder: `AttentionPooling` has {plain:.1f} % with it, and {bare:.1f} % without.",
         ]
     )
 

@@ -240,7 +240,7 @@ def time_chart(results):
         results,
         "seconds of training on a CPU",
         "Mean accuracy of the runs against the CPU time of a whole training, with the epochs that "
-        "brought no gain. The seconds depend on the machine, and their ratios depend on it less.",
+        "brought no gain. The seconds depend on the machine; their ratios depend on it less.",
         seconds,
     )
 
@@ -305,7 +305,7 @@ def recipes_table(results):
             ", ".join(epochs),
             f"{seconds:.1f}{' (GPU)' * (not timed)}",
         ]
-    content = table((*head, "seconds an epoch"), lines, left=range(len(head)))
+    content = table((*head, "seconds per epoch"), lines, left=range(len(head)))
     return folded("How each row was trained", content)
 
 
@@ -373,9 +373,8 @@ def state_note(results):
         count = "one run" if fewest == 1 else f"{fewest} runs"
         parts.append(
             '!!! warning "Still being measured"\n'
-            f"    Some rows stand on {count} so far; three are planned. So few runs say little "
-            "about the spread: more runs may move these means further than the column *lowest – "
-            "highest* shows."
+            f"    Some rows have {count} so far, and three are planned. With more runs, the mean "
+            "of such a row may leave the range in the column *lowest – highest*."
         )
     return "\n\n".join(filter(None, parts))
 
@@ -414,7 +413,7 @@ def constant_note(results):
         f"A classifier that always answers *yes* reaches an F1 of {percent(floor)}\u00a0%. Of the "
         f"{len(results['rows'])} rows, {ahead} have a higher F1. The epoch was chosen by accuracy, "
         "but the row is judged by F1. A row that answers *yes* more rarely can gain accuracy and "
-        "lose F1, so a difference of F1 here may only tell how often each row answers *yes*."
+        "lose F1. So a difference of F1 may only show which row answers *yes* more often."
     )
 
 
@@ -459,12 +458,14 @@ def floors_table(files):
         line = [results["paper"], f"`{data}`", f"{results['examples'][0]:,}", measure_of(results)]
         lines[lead, len(lines)] = [*line, *cells, points(lead), names[2]]
         if results["measure"] == "f1" and top < (floor := constant(results)):
-            told = f" On {data} no row reaches the F1 of a constant *yes*, {percent(floor)}\u00a0%."
+            told = f" On {data}, a classifier that always answers *yes* has an F1 of "
+            told += f"{percent(floor)}\u00a0%, and no row reaches it."
     near, far = leads.values()
     told = (
         "On R8, on IMDB, on SUBJ and on the entailment of SICK the best other row is at most "
-        f"{100 * max(near):.1f} points ahead of the classifier. On TREC, on SST-5, on humor and on "
-        f"the graded pairs of SICK it is at least {100 * min(far):.1f} points ahead.{told}"
+        f"{100 * max(near):.1f} points ahead of TF-IDF with a linear classifier. On TREC, on "
+        "SST-5, on humor and on the graded pairs of SICK it is at least "
+        f"{100 * min(far):.1f} points ahead.{told}"
     )
     return f"{told}\n\n{table(head, [lines[key] for key in sorted(lines)], left=(0, 1, 3, 8))}"
 

@@ -93,8 +93,8 @@ def targets_table(data):
         explained += shown if len(shown) > 1 else []
     missed = said["missed"] + said["struck"]
     told = (
-        f"Of {said['reached'] + missed} targets {said['reached']} are reached. {missed} were "
-        "missed; those marked as struck we gave up:"
+        f"Of {said['reached'] + missed} targets, {said['reached']} are reached. *Struck* means "
+        f"that we gave up the target. These are the {missed} missed targets:"
     )
     if not judged:
         told = "These ratios are below 1 in every round:"
@@ -128,7 +128,8 @@ def layers_table(data):
     apart = statistics.median(high / low for _, low, high in costs.values())
     told = (
         f"{words_of(case)}; {packages}. A layer's slowest round takes {apart:.2f} times as long as "
-        "its fastest round (median of the layers), so closer figures are no order."
+        "its fastest round (median of the layers). A smaller difference between two layers does "
+        "not tell which layer is faster."
     )
     return f"{told}\n\n{table(head, lines)}"
 
@@ -172,16 +173,17 @@ def overview():
     # The last of the machines is the GPU.
     rounds = [(name, settings[-1]["costs"][name]) for name in POOLINGS]
     alike = "".join(
-        f" The rounds of `{one}` and `{other}` overlap there, so the order of these two is open."
+        f" The rounds of `{one}` and `{other}` overlap on the GPU, so their order is open."
         for (one, (_, low, high)), (other, (_, least, largest)) in combinations(rounds, 2)
         if low <= largest and least <= high
     )
     facts = [
         "- **On a CPU the time of a pooling grows with the number of words.** An exponent of 1 is "
-        f"linear, and 2 is quadratic. From {lengths} words on the three backends, the exponents of "
-        f"the three poolings by attention lie between {min(pooled):.2f} and {max(pooled):.2f}. The "
-        f"exponents of self-attention lie between {min(attended):.2f} and {max(attended):.2f}.",
-        "- **On a CPU these poolings take a fraction of the time of self-attention**: "
+        f"linear growth, and 2 is quadratic growth. From {lengths} words on the three backends, "
+        f"the exponents of the three poolings by attention lie between {min(pooled):.2f} and "
+        f"{max(pooled):.2f}. The exponents of self-attention lie between {min(attended):.2f} and "
+        f"{max(attended):.2f}.",
+        "- **On a CPU the three poolings take a fraction of the time of self-attention**: "
         f"{jax} on JAX, and {cpu} on PyTorch.",
         f"- **On a GPU with eager PyTorch the order differs.** `{most}` takes the least time of "
         f"the three on a CPU and the most on the GPU. A training step of this layer has "
@@ -213,9 +215,9 @@ def pairs():
     # The same texts on every backend, so the same products.
     multiplied = exponent(cases["JAX"], ATTENTION, "products")
     return (
-        "- **Self-attention** also has projections, which grow with the words. So the exponent of "
-        f"its multiplications alone is {multiplied:.2f}. Softmax and other passes over the pairs "
-        "bring the exponent of the time nearer to 2. Only an exponent above 2, as on "
+        "- **Self-attention** also has projections, and their cost grows only linearly. So the "
+        f"exponent of the multiplications alone is {multiplied:.2f}. Softmax and other passes over "
+        "the pairs bring the exponent of the time nearer to 2. Only an exponent above 2, as on "
         f"{' and '.join(above)}, says that a pair of words takes more time in longer texts. We "
         "have not measured the reason."
     )
@@ -286,12 +288,11 @@ def raised(cases):
         if min(factors) > 1.1:
             known = f"{min(factors):.1f} to {max(factors):.1f} times"
             yield (
-                f"In the column of {case['time']:,} words every layer that has a longer column, "
-                f"too, takes {known} as long per word as the geometric mean of the columns beside "
-                "it. Layers of all kinds share this factor, so its cause is probably the "
-                "measurement of this column, which was made once. The exponents of this table end "
-                "in this column, so they are too large, by "
-                f"{math.log(max(factors)) / math.log(ENDS[1] / ENDS[0]):.2f} at most."
+                f"In the column of {case['time']:,} words, the time per word is {known} the "
+                "geometric mean of the two columns beside it. All layers with a longer column show "
+                "such a factor, so its cause is probably the measurement of this column, which was "
+                "made once. The exponents of this table end in this column, so they are too large, "
+                f"by {math.log(max(factors)) / math.log(ENDS[1] / ENDS[0]):.2f} at most."
             )
 
 
@@ -436,7 +437,7 @@ def counted_gains():
 
 def scaling_table(data):
     """Training on several virtual devices, beside one."""
-    head = ["devices", "words a second", "times one device", "processor time", "last loss"]
+    head = ["devices", "words per second", "times one device", "processor time", "last loss"]
 
     def median(case, name):
         return statistics.median(run[name] for run in case["runs"])
@@ -467,7 +468,7 @@ def chart(data):
         f"{name} {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in lines.items()
     )
     caption = f"{BACKENDS[data['backend']]}, {data['device'].replace('cpu', 'CPU')}: a training "
-    caption += "step. 1 is the mean in texts of 64 words."
+    caption += "step. 1 is the time of the mean in texts of 64 words."
     return charts.chart(
         lines,
         "words of a text",
@@ -590,7 +591,7 @@ def limit_table(data):
     ends = [short(end([case["training"][0] for case in cases])) for end in (min, max)]
     words = (
         f"{shape[0]} × {shape[1]} steps, dim {shape[2]}, float32. A copy reads and writes "
-        f"{moved / 2**20:.0f} MiB, {short(min(speeds))} to {short(max(speeds))} GB a second. A "
+        f"{moved / 2**20:.0f} MiB, {short(min(speeds))} to {short(max(speeds))} GB per second. A "
         f"training step takes as long as {ends[0]} to {ends[1]} copies."
     )
     return f"{words}\n\n{table(('layer', 'prediction', 'training step'), lines)}"

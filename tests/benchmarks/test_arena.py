@@ -575,9 +575,11 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
     of = len(found["choices"])
     told = f"lead of `AttentionPooling` {of} times, "
     assert told in words.judged()
-    assert f"in {count} of these tests. The others are: " in words.judged()
+    assert f"in {count} of these tests. The other tests are: " in words.judged()
     assert "; gru al" in words.judged()
-    assert words.summary().endswith(f" No pooling is surely better in all {of}.")
+    assert words.summary().endswith(
+        f" No pooling is surely better than the mean in all {of} tests."
+    )
     said = words.of("AttentionPooling")
     assert f"surely better than the mean in {count} of {len(found['choices'])} tests" in said
     assert words.of("LastPooling1D").startswith(
