@@ -328,6 +328,13 @@ def test_the_calls_of_which_layer_run_and_have_the_parameters_that_it_says():
     assert {call: f"{counts[call]:,}" for call, _ in said} == dict(said)
 
 
+def test_a_pooling_that_may_be_as_good_and_is_clearly_behind_is_named():
+    told, row = arena.words.told(), arena.words.GATED
+    filled = arena.fill("<!-- arena: judgement -->", RESULTS / "arena")
+    clear = arena.words.counts(told["first_ahead_of"][row]) and row in told["level_with_first"]
+    assert (arena.words.named(row) in filled.partition("is *clearly* ahead of")[2]) == clear
+
+
 def test_the_line_that_which_layer_starts_with_runs():
     filled = arena.fill("<!-- arena: start -->", RESULTS / "arena")
     names = {"steps": keras.ops.ones((2, 3, 4))}
