@@ -63,6 +63,12 @@ def hint(lead: dict[str, Any], those: str) -> str:
     return said * bool(lead["interval"] and not counts(lead))
 
 
+def barely(lead: dict[str, Any]) -> str:
+    """A sentence on a lead that other draws of the bootstrap may not call clear."""
+    near = counts(lead) and lead["interval"][0] < 100 * RULE["practical"] + 0.1
+    return f" This lead is only just clear: its interval begins at {region()}." * near
+
+
 def named(row: str) -> str:
     """A row as a sentence has it: the variant of a layer stands in brackets."""
     layer, _, variant = row.partition(", ")
@@ -223,7 +229,7 @@ def in_sight() -> str:
     return (
         f"The lead of `{PLAIN}` over the mean is {spanned(lead)} points."
         f"{hint(lead, 'all sets together')} {named(told()['first'])} is "
-        f"{'clearly ' * counts(ahead)}ahead of `{PLAIN}`: {spanned(ahead)} points."
+        f"{'clearly ' * counts(ahead)}ahead of `{PLAIN}`: {spanned(ahead)} points.{barely(ahead)}"
     )
 
 

@@ -472,7 +472,8 @@ def start_by_kind(arena):
         told += f"Try {words.named(most)} on such data."
     if floors:
         told += f" On {words.listed(floors)}, the best linear classifier has a larger lead over "
-        told += "the mean than every pooling."
+        told += "the mean than every pooling. The best one is chosen by its accuracy on the test "
+        told += "part, so its figure is a little too high."
     notes = "A kind with three or more sets has an interval. *Scalar* means "
     notes += "`per_feature=False`: one weight per step and head instead of one weight per step and "
     notes += "feature. Self-attention with the mean behind it does the work of an encoder, so it "
