@@ -135,7 +135,7 @@ def claims_html(found, what="set"):
     if apart:
         legend += (
             " Each hollow circle is the paper's difference: "
-            f"{sum(apart)} of {len(apart)} lie outside our interval."
+            f"{sum(apart)} of {len(apart)} lie{'s' * (sum(apart) == 1)} outside our interval."
         )
     return (
         f'{STYLE}<figure class="claims"><figcaption><b>{title}</b>{legend}</figcaption>'

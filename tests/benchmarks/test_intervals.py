@@ -32,6 +32,7 @@ def test_the_picture_says_what_its_numbers_are():
     words = " ".join(re.sub(r"<style>.*?</style>|<[^>]+>", " ", page).split())
     assert "4 intervals: 1 confirmed, 1 level, 2 other way" in words
     assert "2 of 3 lie outside our interval" in words
+    assert "1 of 2 lies outside" in claims_html(outcomes(CLAIMS, {k: SETS[k] for k in "cd"}))
     assert "x is ahead : confirmed on 1, level on 1, other way on 1 of 3 sets" in words
     assert "a&lt;b +2.0 (+1.0 to +3.0) +6.0 confirmed c +0.5 (−2.0 to +3.0) +1.0 level" in words
     assert "a&lt;b −2.0 (−3.0 to −1.0) other way" in words  # no figure of the paper
