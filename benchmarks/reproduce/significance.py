@@ -263,14 +263,18 @@ def interval_of(
 ) -> tuple[tuple[float, float], bool]:
     """The 95 % interval of a difference, and whether it is paired.
 
-    Where it cannot be, it is the difference and twice its standard error to either side.
+    Where it cannot be, it is the difference and twice its standard error to either side. It ends
+    where no difference can be larger: few runs far apart would take it beyond.
     """
     interval = paired_interval(results, better, worse)
-    if interval is not None:
-        return interval, True
-    difference = mean(results, better) - mean(results, worse)
-    error = math.hypot(standard_error(results, better), standard_error(results, worse))
-    return (difference - 2 * error, difference + 2 * error), False
+    paired = interval is not None
+    if not paired:
+        difference = mean(results, better) - mean(results, worse)
+        error = math.hypot(standard_error(results, better), standard_error(results, worse))
+        interval = difference - 2 * error, difference + 2 * error
+    largest = 2.0 if results["measure"] == "pearson" else 1.0
+    low, high = (min(max(end, -largest), largest) for end in interval)
+    return (low, high), paired
 
 
 HELD, LEVEL, SMALLER, REVERSED = "held", "level", "refuted in size", "reversed"

@@ -228,6 +228,19 @@ def test_without_pairs_the_interval_is_two_standard_errors():
     assert interval_of(file(entry(right), entry(right), items=100), "a", "b") == ((0, 0), True)
 
 
+def test_no_interval_goes_beyond_the_largest_difference():
+    apart = file(entry([1] * 8, [0] * 8), entry([1] * 8, [0] * 8))
+    assert paired_interval(apart, "a", "b")[1] > 1
+    assert interval_of(apart, "a", "b") == ((-1, 1), True)
+    lone = file(entry(0.9), entry(0.1), items=1)
+    assert interval_of(lone, "a", "b")[0][1] == 1
+    grades = np.arange(8) / 8
+    opposed = [grades, -grades]
+    of_grades = of_measure("pearson", grades, opposed, opposed)
+    assert paired_interval(of_grades, "a", "b")[1] > 2
+    assert interval_of(of_grades, "a", "b") == ((-2, 2), True)
+
+
 @pytest.mark.parametrize(
     ("interval", "paper", "word"),
     [
