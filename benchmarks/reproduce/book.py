@@ -318,7 +318,11 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     numbers = _counted(found)
     times = Counter(line.word for line in found if line.table.endswith(TIME))
     rows = [
-        (title, *_numbers(numbers[name]), _everywhere(name, found))
+        (
+            title,
+            *_numbers(numbers[name]),
+            orders_of(_everywhere(name, found)).replace(", ", ",<br>"),
+        )
         for name, title in PAPERS.items()
     ]
     every = sum(numbers.values(), Counter[str]())
@@ -349,13 +353,22 @@ def counts(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
 
 def total(paper: str, papers: dict[str, Paper]) -> str:
     """Counts what became of the claims of one paper, in a sentence."""
-    found = _counted(lines(papers))[paper]
+    every = lines(papers)
+    found = _counted(every)[paper]
     told = ", ".join(f"{found[word]} *{word}*" for word in (*WORDS, UNTESTED) if found[word])
-    return (
+    said = (
         f"The tables of the paper make {found.total()} claims, times left out. Of these claims we "
         f"found {told} ([the words](../results.md#how-differences-are-judged), [our "
         "results](#what-we-found))."
     )
+    mine = [line for line in every if line.paper == paper]
+    # One word stands for a claim above: another of our sets may say something else.
+    if any(len({claim.word for claim, _ in line.judged}) > 1 for line in mine):
+        said += (
+            " Several of our sets can test one claim, and their verdicts can differ. On all our "
+            f"sets the verdicts are {orders_of(_everywhere(paper, mine))}."
+        )
+    return said
 
 
 def _counted(found: Iterable[Line]) -> dict[str, Counter[str]]:
@@ -371,10 +384,9 @@ def _numbers(found: Counter[str]) -> tuple[int, ...]:
     return (*(found[word] for word in (*WORDS, UNTESTED)), found.total())
 
 
-def _everywhere(paper: str, found: Iterable[Line]) -> str:
-    """The verdicts of a paper on all our sets, one per line of the cell."""
-    judged = (claim for line in found if line.paper == paper for claim, _ in line.judged)
-    return orders_of(judged).replace(", ", ",<br>")
+def _everywhere(paper: str, found: Iterable[Line]) -> Iterator[Judged]:
+    """The claims of a paper on all our sets."""
+    return (claim for line in found if line.paper == paper for claim, _ in line.judged)
 
 
 def held(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
