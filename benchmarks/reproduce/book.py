@@ -362,12 +362,10 @@ def total(paper: str, papers: dict[str, Paper]) -> str:
         "results](#what-we-found))."
     )
     mine = [line for line in every if line.paper == paper]
-    # One word stands for a claim above: another of our sets may say something else.
+    # The word that is counted is that of one set: another of our sets may say something else.
     if any(len({claim.word for claim, _ in line.judged}) > 1 for line in mine):
-        said += (
-            " Several of our sets can test one claim, and their verdicts can differ. On all our "
-            f"sets the verdicts are {orders_of(_everywhere(paper, mine))}."
-        )
+        words = orders_of(_everywhere(paper, mine))
+        said += f" One verdict is counted per claim. On all our sets the verdicts are {words}."
     return said
 
 

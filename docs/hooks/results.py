@@ -363,17 +363,17 @@ def state_note(results):
     """
     found = Counter(claim.word for claim in judged(results) if claim.paper is not None)
     counts = ", ".join(f"{found[word]} {word}" for word in (HELD, LEVEL, SMALLER, REVERSED))
-    told = f"Judged claims with figures of the paper: {found.total()} ({counts}). " * bool(found)
-    told += limit_note(results)
+    told = f"Judged claims with figures of the paper: {found.total()} ({counts})." * bool(found)
+    told = [told, limit_note(results)]
     drawn = [row for row in results["rows"].values() if "optimizer" in row["config"]]
     fewest = min((len(row["runs"]) for row in drawn), default=3)
     if fewest < 3:
         count = "one run" if fewest == 1 else f"{fewest} runs"
-        told += (
-            f" Some rows have {count} so far, and three are planned: with more runs, the mean of "
+        told.append(
+            f"Some rows have {count} so far, and three are planned: with more runs, the mean of "
             "such a row may leave the range in the column *lowest – highest*."
         )
-    parts = [told.strip()]
+    parts = [" ".join(filter(None, told))]
     if results["measure"] == "f1" and "test_targets" in results:
         parts.append(constant_note(results))
     return "\n\n".join(filter(None, parts))
