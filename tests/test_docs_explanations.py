@@ -94,7 +94,7 @@ def test_changes_are_paired_and_told_where_they_are_real():
     assert told == "The encoder makes the weights of `AttentionPooling` better."
     lines = [line.strip("| ").split(" | ") for line in written.split("\n")[2:]]
     found = {line[0]: line[1:] for line in lines}
-    assert found["a gate"] == ["**0.10 (0.10 – 0.10)**", "–"]
+    assert found["a gate"] == ["**0.10 (0.10 to 0.10)**", "–"]
     assert found["entmax15 for softmax"][0].startswith("0.01 (−0.")
     assert found["sparsemax for softmax"] == ["–", "–"]
     assert found["the encoder, over 1 mechanisms"][0].startswith("**0.10 (0.10")

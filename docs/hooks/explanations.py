@@ -58,7 +58,7 @@ def figure(value):
 
 def between(value, interval):
     """A mean and its interval."""
-    return "{} ({} – {})".format(*map(figure, (value, *interval)))
+    return "{} ({} to {})".format(*map(figure, (value, *interval)))
 
 
 def cells(row, *keys):
