@@ -19,7 +19,7 @@ os.environ.setdefault("KERAS_BACKEND", "jax")
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from charts import chart, leads
+from charts import chart, intervals, leads
 from links import lists
 from results import folded, percent, points
 from scipy import stats
@@ -414,9 +414,9 @@ def start(arena):
     return (
         f"**Start with {_linked(first)}.** It has the largest lead over the mean: "
         f"{words.everywhere(first)} points of accuracy. On {real['sets']} sets of real text, "
-        f"bags and patches, the lead is {words.spanned(real[first])} points on average. "
-        "Expect less than this average, because we chose this pooling by its lead."
-        f"{words.hint(real[first], 'such data')} [More on this lead](#lead)\n\n{code}"
+        f"bags and patches, the lead is {words.spanned(real[first])} points on average."
+        f"{words.hint(real[first], 'such data')} Expect less than these averages, because we "
+        f"chose this pooling by its lead. [More on this lead](#lead)\n\n{code}"
         f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
         f"{words.in_sight()}"
     )
@@ -433,6 +433,40 @@ def lead(arena):
     )
 
 
+def by_kind(arena):
+    """A line for each kind of data: what to start with, one weight per step, a linear rival."""
+    first, plain, rows, told = words.told()["first"], words.PLAIN, {}, []
+    for kind, sets in _by_kind(arena):
+        name, none = f"{words.DATA[kind]} ({len(sets.names)})", (math.nan, math.nan)
+        each, weight, rival = (sets.lead(row) for row in (first, plain, FLOOR))
+        rows[name] = each["points"], each["interval"] or none, rival["points"], weight["points"]
+        told.append((words.DATA[kind], words.counts(each), weight["points"] > each["points"]))
+    # A classifier far behind the mean would press all others together.
+    far = {name: bar for name, (_, _, bar, _) in rows.items() if bar < -20}
+    rows = {
+        name: (*each[:2], math.nan, each[3]) if name in far else each for name, each in rows.items()
+    }
+    ends = [end for point, span, *others in rows.values() for end in (point, *span, *others)]
+    ends = [end for end in ends if not math.isnan(end)]
+    clear, ahead = ([kind for kind, *is_so in told if is_so[place]] for place in (0, 1))
+    caption = (
+        f"{first} is clearly ahead of the mean on {words.listed(clear) or 'no kind'} only. {plain} "
+        f"is ahead of {first} on {words.listed(ahead) or 'no kind'} only. Round: {first}, with its "
+        f"95 % interval. Square: {plain}. Bar: the best linear classifier, if there is one"
+    )
+    for name, bar in far.items():
+        caption += f"; on {name} it is at {words.points(bar)}, left of the picture"
+    return intervals(
+        rows,
+        "points ahead of the mean",
+        f"{caption}.",
+        "; ".join(f"{name} {words.points(each[0])}" for name, each in rows.items()),
+        limits=(min(ends) - 1, max(ends) + 1),
+        room=250,
+        letter=7,
+    )
+
+
 def start_by_kind(arena):
     """Where another pooling is ahead of the first; of each kind of data the largest lead."""
     names, first = _poolings(), words.told()["first"]
@@ -442,8 +476,8 @@ def start_by_kind(arena):
         ordered = sorted(leads, key=lambda row: -leads[row]["points"])
         most = next(row for row in ordered if row in names)
         # On a phone the interval stands below its lead.
-        shown = (words.spanned(leads[row]).replace(" (", "<br>(") for row in (most, first))
-        body.append((f"{words.DATA[kind]} ({len(sets.names)})", _linked(most), *shown))
+        shown = words.spanned(leads[most]).replace(" (", "<br>(")
+        body.append((f"{words.DATA[kind]} ({len(sets.names)})", _linked(most), shown))
         if ordered[0] != most:
             lead = words.points(leads[ordered[0]]["points"])
             encoders.append(f"{words.DATA[kind]} ({words.named(ordered[0])}, {lead})")
@@ -482,7 +516,6 @@ def start_by_kind(arena):
     notes += " `ConvAttentionPooling` reads windows of words, so it also does a part of the work "
     notes += "of an encoder."
     head = ("data (sets)", "pooling with the largest lead", "its lead")
-    head += (f"lead of {words.named(first)}",)
     return f"{told}\n\n{table(head, body, left=(0, 1))}\n\n{notes}"
 
 
@@ -718,8 +751,8 @@ def protocol(arena):
 VIEWS = {
     view.__name__: view
     for view in (
-        *(state, advice, plain, start, lead, start_by_kind, two_decide, rule, choices, judgement),
-        *(kinds, published, legend, diagram, costs, overview, tables, protocol),
+        *(state, advice, plain, start, lead, by_kind, start_by_kind, two_decide, rule, choices),
+        *(judgement, kinds, published, legend, diagram, costs, overview, tables, protocol),
     )
 }
 

@@ -84,17 +84,20 @@ def chart(
         return _framed(figure, caption, spoken)
 
 
-def intervals(rows, across, caption, spoken):
+def intervals(rows, across, caption, spoken, *, limits=(0, 1), room=RIGHT, letter=8):
     """Draws a line for each name, the first on top: a point with its interval, a bar and a square.
 
     Args:
-        rows: Name to `(point, (low, high), bar, square)`, shares of 1.
+        rows: Name to `(point, (low, high), bar, square)`; NaN where there is none.
         across: What the x axis is.
         caption: The words below.
         spoken: The chart for those who cannot see it.
+        limits: The ends of the x axis.
+        room: Width beside the names.
+        letter: Width of a letter of the names.
     """
     with matplotlib.rc_context({**STYLE, "svg.hashsalt": spoken, "axes.grid.axis": "x"}):
-        figure, axes = _lines(rows, across, (0, 1))
+        figure, axes = _lines(rows, across, limits, room, letter)
         places = range(len(rows))
         points, ends, bars, squares = zip(*rows.values(), strict=True)
         axes.hlines(places, *zip(*ends, strict=True), color=INK)
