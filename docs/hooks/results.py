@@ -129,6 +129,12 @@ def scatter(results, across, words, value):
     spoken = f"{measure} against {across}: " + "; ".join(
         f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in places.items()
     )
+    most = max(share for _, share in places.values())
+    near = [name for name, (_, share) in places.items() if share > most - 1]
+    words = (
+        f"Of the {len(near)} networks from the best to one point below it, "
+        f"{min(near, key=places.get)} has the fewest {across}. {words}"
+    )
     return chart(
         {name: [place] for name, place in places.items()},
         across,
@@ -145,7 +151,7 @@ def parameters_chart(results):
     return scatter(
         results,
         "parameters without the word vectors",
-        "Mean accuracy of the runs against parameters.",
+        "A dot is the mean accuracy of the runs.",
         lambda data, name: data["rows"][name]["parameters_without_embeddings"],
     )
 
@@ -214,7 +220,11 @@ def thresholds_chart(results):
         for name, row in results["rows"].items()
         if re.fullmatch(r"SAM(?: 0\.\d+)?", name)
     }
-    words = "Mean of the folds by the threshold under which a feature's weight is zero."
+    fall = min(at for at, share in series.items() if share < series[0] - 0.05)
+    words = (
+        f"From {fall:g} on, the mean of the folds is more than five points below that of no "
+        "threshold. A feature's weight below the threshold is zero."
+    )
     return line_chart(results, "threshold", words, {"SAM": series}, "test")
 
 
@@ -239,8 +249,8 @@ def time_chart(results):
     return scatter(
         results,
         "seconds of training on a CPU",
-        "Mean accuracy of the runs against the CPU time of a whole training, with the epochs that "
-        "brought no gain. The seconds depend on the machine; their ratios depend on it less.",
+        "A dot is the mean accuracy of the runs. The time is that of a whole training, with the "
+        "epochs that brought no gain. The seconds depend on the machine; their ratios less.",
         seconds,
     )
 
