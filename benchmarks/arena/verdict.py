@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from benchmarks.arena import words
-from benchmarks.arena.words import RULE, named, spanned
+from benchmarks.arena.words import RULE, counts, named, region, spanned
 from benchmarks.reproduce.significance import paired_interval
 
 BASE = RULE["base"]
@@ -525,15 +525,13 @@ class Comparison:
             (most, of_it), *_ = Counter(kinds.values()).most_common()
             these = [block for (task, _), block in self.counted.items() if task in tasks]
             times = {row: cost(these, row) for row in self.rows}
-            told[name] = advice(sets, times, f"{count} sets, {of_it} of them {words.DATA[most]}")
+            told[name] = advice(sets, times, f"{count} sets ({of_it} of {words.DATA[most]})")
         for name, (one, other) in RULE["twins"].items():
             if {one, other} <= set(self.rows):
                 lead = self.sets().lead(one, other)
-                told[name] = (
-                    f"{named(one)} is {spanned(lead)} points ahead of {named(other)}, its twin"
-                )
+                told[name] = f"{named(one)} is {spanned(lead)} points ahead of {named(other)}."
                 level = lead["interval"] and lead["interval"][0] <= 0 <= lead["interval"][1]
-                told[name] += ": either may be the better one." if level else "."
+                told[name] += " Either may be the better one." * bool(level)
         return told
 
 
@@ -593,19 +591,19 @@ def advice(sets: Sets, times: dict[str, float], over: str) -> str:
     few = len(sets.names) < 6
     told = f"{named(first)} has the largest lead over the mean: "
     told += f"{spanned(sets.lead(first))} points over {over}. "
+    told += "These sets are few, so this is only a hint. " * few
+    if not counts(sets.lead(first)):
+        return f"{told}The mean may be as good, because the interval reaches below {region()}."
     level = sets.keeping_up(first)
-    region = 100 * RULE["practical"]
-    if not (ends := sets.lead(first)["interval"]) or ends[0] <= region:
-        hint = "These sets are too few for more than a hint, and the" if few else "The"
-        return told + f"{hint} mean may be as good: the interval reaches below {region:g} point."
-    told += "These sets are too few for more than a hint. " * few
     cheap = min((row for row in level if means[row] > means[BASE]), key=lambda row: times[row])
     if cheap == first:
-        told += f"No cheaper pooling keeps up; an epoch takes {times[cheap]:.2f} times the mean's. "
+        told += "No cheaper pooling keeps up. "
     else:
-        told += f"{named(cheap)} is the cheapest that keeps up: {spanned(sets.lead(cheap))}, and "
-        told += f"an epoch takes {times[cheap]:.2f} times the mean's. "
+        told += f"{named(cheap)} is the cheapest pooling that keeps up: its lead is "
+        told += f"{spanned(sets.lead(cheap))} points. "
+    told += f"An epoch takes {times[cheap]:.2f} times as long as with the mean. "
+    told += "Of the poolings without learned weights, "
     free = max((row for row in WITHOUT_WEIGHTS if row in means), key=lambda row: means[row])
     if means[free] <= means[BASE]:
-        return told + "Of those without weights to learn, the mean itself is best."
-    return told + f"The best without weights to learn is {named(free)}: {spanned(sets.lead(free))}."
+        return told + "the mean itself is best."
+    return told + f"{named(free)} has the largest lead: {spanned(sets.lead(free))} points."

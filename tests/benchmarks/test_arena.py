@@ -415,7 +415,10 @@ def test_the_published_verdict_is_that_of_the_runs():
 
 
 def test_advice_names_the_mean_where_it_is_the_best_without_weights():
-    for most, ends in ((0.4, "the mean itself is best."), (0.6, "`MaskedMaxPooling1D`: +10.0 ")):
+    for most, ends in (
+        (0.4, "the mean itself is best."),
+        (0.6, "`MaskedMaxPooling1D` has the largest lead: +10.0 "),
+    ):
         accuracy = {verdict.BASE: 0.5, "AttentionPooling": 0.7, "MaskedMaxPooling1D": most}
         sets = verdict.Sets([*"abcdef"], {row: np.full(6, each) for row, each in accuracy.items()})
         told = verdict.advice(sets, dict.fromkeys(accuracy, 1.0), "6 sets")
