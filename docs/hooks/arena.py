@@ -571,8 +571,9 @@ def diagram(arena):
         {named(row): (each["points"], *each["interval"]) for row, each in found.items()},
         100 * verdict.RULE["practical"],
         "points ahead of the mean",
-        f"Mean difference over {len(sets.names)} data sets, with its 95 % interval from "
-        "sets drawn anew. Differences within the band count as none.",
+        f"{sum(map(words.counts, found.values()))} of {len(found)} intervals lie right of the "
+        "band: these leads are clear. Differences within the band count as none. A dot is the mean "
+        f"difference over {len(sets.names)} data sets; the line is its 95 % interval.",
         "; ".join(f"{r} {words.points(found[r]['points'])}" for r in arena.rows if r != BASE),
     )
 
