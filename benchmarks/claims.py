@@ -21,7 +21,9 @@ HEADS = (
     "LAMA+ctx, 20 heads",
 )
 OURS = [("LAMA+ctx, learned scale from 5", "SAN"), ("LAMA+ctx", "TF-IDF, linear")]
+MEAN = [(name, "mean of words") for name in ("HCAN 2 target", "TextCNN")]
 MORE = {
+    **dict.fromkeys(("hcan_imdb", "hcan_imdb_4000", "hcan_imdb_stars", "hcan_r8"), MEAN),
     "lama_r8": OURS,
     "lama_imdb_4000": [*OURS, *((name, "LAMA+ctx, 1 head") for name in HEADS)],
     "lama_imdb_4000_adam": [*OURS, ("LAMA+ctx", "TE")],
