@@ -34,7 +34,7 @@ def test_readme_and_the_page_say_what_the_files_say():
     (line,) = support.LINE.findall(readme)
     assert line == support.line(FOLDER), "run `python docs/hooks/support.py`"
     page = (DOCS / "backends.md").read_text(encoding="utf-8")
-    asked = re.findall(r"^<!-- runs: (\w+) -->$", page, re.M)
+    asked = re.findall(r"^ *<!-- runs: (\w+) -->$", page, re.M)
     assert asked == ["summary", *support.BACKENDS, "versions"]
 
 

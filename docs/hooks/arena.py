@@ -462,7 +462,7 @@ def by_kind(arena):
         f"{caption}.",
         "; ".join(f"{name} {words.points(each[0])}" for name, each in rows.items()),
         limits=(min(ends) - 1, max(ends) + 1),
-        room=250,
+        room=230,
         letter=7,
     )
 

@@ -7,7 +7,7 @@ there; browsers find words in what is folded.
 
 import re
 
-PAGES = {"backends.md", "comparison.md", "results.md"}
+PAGES = {"comparison.md", "results.md"}
 LONGEST = {"2": 6000, "3": 2500}  # characters of HTML in sight under a heading, by its rank
 WHOLE = 'class="whole"'
 ROWS = 10  # of a table that stays in sight
