@@ -525,6 +525,8 @@ def test_the_page_draws_what_is_there(tmp_path, monkeypatch):
     assert "Partial" in told["state"] and "trec (minilm)" in told["state"]
     picture = drawn(told["diagram"])
     assert {text.text for text in picture.iter("text")} >= {*ROWS[1:]}
+    kinds = {text.text for text in drawn(told["by_kind"]).iter("text")}
+    assert kinds >= {"series (1)", "points ahead of the mean"}
     plain = told["plain"].split("\n")
     # As all epochs take the same time, no cheaper pooling is named.
     assert (
