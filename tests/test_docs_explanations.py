@@ -29,7 +29,10 @@ def entry(attention, uniform, runs=1):
         "accuracy": 0.5,
         "naopc_of_uniform": uniform,
         "naopc_of_leave_one_out": 0.9,
+        "naopc_of_gradient": 0.55,
         "auc": 0.7,
+        "mass": attention,
+        "mass_of_uniform": 0.45,
         "gini": attention,
     }
     return {
@@ -39,6 +42,7 @@ def entry(attention, uniform, runs=1):
 
 
 EXAMPLE = {
+    "protocol": {"graded": "the first texts"},
     "planned": ["A", "B", "C", "A, no encoder", "D"],
     "rows": {
         "A": entry(0.6, 0.5, runs=3),
@@ -69,15 +73,20 @@ def test_verdict_and_table():
         "- **With the encoder**, the weights of 1 of 3 mechanisms are better than a random"
     )
     assert "`B` may be no better than" in lines[1] and "`C` are worse than" in lines[2]
+    assert "sharper weights tend to have the higher grade: " in lines[3]
     assert lines[3].endswith("the weights are) is 1.00 over 3 mechanisms.")
     assert lines[4].startswith(
         "- **Without an encoder**, the weights of 1 of 1 mechanisms are better"
     )
     assert lines[5] == "- Not run yet: D." and "have one run" in lines[6]
-    table = explanations.grades(EXAMPLE).split("\n")[2:]
+    *table, _, told = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
     assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30 (")
-    assert explanations.rationales(EXAMPLE).count("| 0.70 |") == 4
+    assert "attention in 3 of 4 rows, and the gradient in 2." in told
+    assert told.endswith("a mean over the first texts, and over 1 or 3 runs.")
+    told, _, *table = explanations.rationales(EXAMPLE).split("\n")
+    assert told.endswith("a mass of 0.45. 3 of 4 mechanisms are above both. Not above both: `C`.")
+    assert sum("| 0.70 |" in line for line in table) == 4
 
 
 def test_changes_are_paired_and_told_where_they_are_real():
@@ -90,7 +99,8 @@ def test_changes_are_paired_and_told_where_they_are_real():
     rows["AttentionPooling, entmax15"] = entry(0.5, 0.5)
     values = packed([*np.linspace(0, 1.02, 20), np.nan])
     rows["AttentionPooling, entmax15"]["runs"][0]["naopc_per_text"]["attention"] = values
-    written, told = explanations.changes({"rows": rows}).split("\n\n")
+    counted, written, told = explanations.changes({"rows": rows}).split("\n\n")
+    assert counted == "2 of the 3 intervals are bold."
     assert told == "The encoder makes the weights of `AttentionPooling` better."
     lines = [line.strip("| ").split(" | ") for line in written.split("\n")[2:]]
     found = {line[0]: line[1:] for line in lines}
@@ -101,8 +111,11 @@ def test_changes_are_paired_and_told_where_they_are_real():
 
 
 def test_chart_and_file(tmp_path):
-    names = {text.text for text in drawn(explanations.chart(EXAMPLE)).iter("text")}
-    assert {*EXAMPLE["rows"], "Normalized AOPC (1: the best order)"} <= names
+    pictures = explanations.chart(EXAMPLE).split("\n\n")
+    names = [{text.text for text in drawn(picture).iter("text")} for picture in pictures]
+    assert {"A", "B", "C", "Normalized AOPC with the encoder"} <= names[0]
+    assert {"A", "Normalized AOPC without an encoder"} <= names[1] and not {"B", "C"} & names[1]
+    assert "below leave-one-out (square) in 1 of 3 lines." in pictures[0]
     (tmp_path / "explanations_toys.json").write_text(json.dumps(EXAMPLE))
     assert explanations.written("toys", "verdict", tmp_path).startswith("- **With")
 

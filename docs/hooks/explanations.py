@@ -16,6 +16,7 @@ from benchmarks.intervals import verdict as sign
 from benchmarks.reproduce.significance import graded, graded_interval
 
 BARE = ", no encoder"
+KINDS = {"": "with the encoder", BARE: "without an encoder"}
 # By where the interval of a grade less that of a random order lies.
 ORDERS = {
     1: "are better than a random order: the interval of the difference is above zero",
@@ -39,6 +40,11 @@ CHANGES = {
 def ranked(results):
     """The rows that were run, the best by Normalized AOPC first."""
     return sorted(results["rows"], key=lambda name: -grade(results, name))
+
+
+def of_kind(results, kind):
+    """The rows with the encoder, or those without one, the best first."""
+    return [name for name in ranked(results) if name.endswith(BARE) == bool(kind)]
 
 
 def grade(results, name):
@@ -69,10 +75,10 @@ def cells(row, *keys):
 def grades(results):
     """What the weights of every row are worth, and the same model's other attributions."""
     best, *_ = names = ranked(results)
-    head = ["mechanism", "accuracy", "NAOPC (95 %)", "behind the first (95 %)", "random order"]
-    head += ["leave-one-out", "gradient", "tau", "violations", "AUC", "Gini", "runs"]
-    others = ("naopc_of_uniform", "naopc_of_leave_one_out", "naopc_of_gradient")
-    others += ("tau_leave_one_out", "polarity_violations", "auc", "gini")
+    head = ["mechanism", "accuracy, %", "NAOPC (95 %)", "behind the first (95 %)"]
+    head += ["random order", "leave-one-out", "gradient", "tau", "violations", "Gini"]
+    rivals = ("naopc_of_leave_one_out", "naopc_of_gradient")
+    others = ("naopc_of_uniform", *rivals, "tau_leave_one_out", "polarity_violations", "gini")
     lines = []
     for name in names:
         row, own, first = results["rows"][name], graded(results, name), graded(results, best)
@@ -84,25 +90,45 @@ def grades(results):
                 between(grade(results, name), graded_interval(own)),
                 "–" if name == best else between(behind, graded_interval(first, own)),
                 *cells(row, *others),
-                str(len(row["runs"])),
             ]
         )
-    return table(head, lines)
+    effect, gradient = (
+        sum(measured(results["rows"][name], rival) > grade(results, name) for name in names)
+        for rival in rivals
+    )
+    runs = sorted({len(row["runs"]) for row in results["rows"].values()})
+    told = (
+        f"Leave-one-out has a higher grade than attention in {effect} of {len(names)} rows, and the "
+        f"gradient in {gradient}. A grade is a mean over {results['protocol']['graded']}, and over "
+        f"{' or '.join(map(str, runs))} runs."
+    )
+    return f"{table(head, lines)}\n\n{told}"
 
 
 def rationales(results):
     """How well the weights find the words that decide, beside weights that know nothing."""
-    keys = {"AUC": "auc", "AUPRC": "auprc", "token F1": "token_f1", "IOU F1": "iou_f1"}
-    keys |= {"mass": "mass", "mass of uniform weights": "mass_of_uniform"}
+    keys = {"AUC": "auc", "mass": "mass", "AUPRC": "auprc"}
+    keys |= {"token F1": "token_f1", "IOU F1": "iou_f1"}
     rows = sorted(results["rows"].items(), key=lambda item: -measured(item[1], "auc"))
-    return table(["mechanism", *keys], [[name, *cells(row, *keys.values())] for name, row in rows])
+    equal = measured(rows[0][1], "mass_of_uniform")
+    below = [
+        name for name, row in rows if measured(row, "auc") <= 0.5 or measured(row, "mass") <= equal
+    ]
+    told = (
+        f"Equal weights have an AUC of 0.5 and a mass of {figure(equal)}. {len(rows) - len(below)} "
+        f"of {len(rows)} mechanisms are above both."
+    )
+    if below:
+        told += f" Not above both: {joined(below)}."
+    lines = [[name, *cells(row, *keys.values())] for name, row in rows]
+    return f"{told}\n\n{table(['mechanism', *keys], lines)}"
 
 
 def verdict(results):
     """Which weights rank words better than a random order does, and what was not run."""
     lines = []
-    for kind, words in (("", "With the encoder"), (BARE, "Without an encoder")):
-        names = [name for name in ranked(results) if name.endswith(BARE) == bool(kind)]
+    for kind, words in KINDS.items():
+        names, start = of_kind(results, kind), f"- **{words.capitalize()}**,"
         sides = {
             name: sign(*graded_interval(graded(results, name), graded(results, name, "uniform")))
             for name in names
@@ -110,13 +136,15 @@ def verdict(results):
         for side, what in ORDERS.items():
             if those := [name.removesuffix(BARE) for name in names if sides[name] == side]:
                 named = f"{len(those)} of {len(names)} mechanisms" if side == 1 else joined(those)
-                lines.append(f"- **{words}**, the weights of {named} {what}.")
+                lines.append(f"{start} the weights of {named} {what}.")
         if len(names) > 2:
             rows = [(measured(results["rows"][n], "gini"), grade(results, n)) for n in names]
             signs = [np.sign((a - c) * (b - d)) for (a, b), (c, d) in combinations(rows, 2)]
+            tau = np.mean(signs)
             lines.append(
-                f"- **{words}**, Kendall's tau between Normalized AOPC and the Gini index (how "
-                f"sharp the weights are) is {figure(np.mean(signs))} over {len(rows)} mechanisms."
+                f"{start} sharper weights tend to have the {'higher' if tau > 0 else 'lower'} "
+                "grade: Kendall's tau between the grade and the Gini index (how sharp the weights "
+                f"are) is {figure(tau)} over {len(rows)} mechanisms."
             )
     missing = [name for name in results.get("planned", ()) if name not in results["rows"]]
     if missing:
@@ -159,7 +187,12 @@ def changes(results):
         )
     both, grades_of_both = with_and_without(results)
     lines.append([f"the encoder, over {len(both)} mechanisms", change(*grades_of_both), ""])
-    told = [table(["change", "with the encoder", "without an encoder"], lines)]
+    shown = [cell for _, *cells in lines for cell in cells if "(" in cell]
+    bold = sum(cell.startswith("**") for cell in shown)
+    told = [
+        f"{bold or 'None'} of the {len(shown)} intervals {'are' if bold > 1 else 'is'} bold.",
+        table(["change", *KINDS.values()], lines),
+    ]
     sides = {
         name: sign(*graded_interval(graded(results, name), graded(results, name + BARE)))
         for name in both
@@ -172,7 +205,7 @@ def changes(results):
 
 def readable(results):
     """The mechanisms behind the encoder whose weights are not shown to be behind the best."""
-    first, *others = (name for name in ranked(results) if not name.endswith(BARE))
+    first, *others = of_kind(results, "")
     best = graded(results, first)
     level = [name for name in others if graded_interval(best, graded(results, name))[0] <= 0]
     return [first, *level]
@@ -192,11 +225,11 @@ def advice(results):
     )
     return "\n".join(
         [
-            "- **Read the effect of leaving out each word.** In the models of the next line, this "
-            f"effect has a Normalized AOPC of {left_out:.2f} on average. The attention of these "
-            f"models has {own:.2f}, and a random order has {random:.2f}.",
             f"- **Behind an encoder**, the attention of {joined([first])} has the highest grade. "
             + f"These may be as good: {joined(level)}." * bool(level),
+            "- **Rather read the effect of leaving out each word.** In the models of the line "
+            f"above, this effect has a grade of {left_out:.2f} on average, their attention "
+            f"{own:.2f}, and a random order {random:.2f}. The best order of words would have 1.",
             f"- **An encoder in front** changes the grade by {change(*sides)} on average over "
             f"{len(both)} mechanisms: some become better, others worse. But accuracy falls without "
             f"the encoder: `AttentionPooling` has {plain:.1f} % with it, and {bare:.1f} % without.",
@@ -205,19 +238,28 @@ def advice(results):
 
 
 def chart(results):
+    """A picture of the models with the encoder, and one of those without."""
+    return "\n\n".join(
+        picture(results, kind, words) for kind, words in KINDS.items() if of_kind(results, kind)
+    )
+
+
+def picture(results, kind, words):
     """A line for each row: its weights, an order at random, leave-one-out on the same model."""
-    rows, spoken = {}, []
-    for name in ranked(results):
-        row, point = results["rows"][name], grade(results, name)
+    rows, spoken, between_both = {}, [], 0
+    for name in of_kind(results, kind):
+        row, point, short = results["rows"][name], grade(results, name), name.removesuffix(BARE)
         random, effect = (measured(row, f"naopc_of_{x}") for x in ("uniform", "leave_one_out"))
-        rows[name] = point, graded_interval(graded(results, name)), random, effect
-        spoken.append(f"{name} {point:.2f}, random order {random:.2f}")
+        rows[short] = point, graded_interval(graded(results, name)), random, effect
+        spoken.append(f"{short} {point:.2f}, random order {random:.2f}")
+        between_both += random < point < effect
     return intervals(
         rows,
-        "Normalized AOPC (1: the best order)",
-        "Round: attention, with its 95 % interval. Bar: an order at random on the same model. "
-        "Square: leave-one-out on the same model.",
-        "Normalized AOPC of the attention weights: " + "; ".join(spoken),
+        f"Normalized AOPC {words}",
+        f"{words.capitalize()}, attention (round, with its 95 % interval) lies above a random "
+        f"order (bar) and below leave-one-out (square) in {between_both} of {len(rows)} lines. "
+        "1 is the best order of words.",
+        f"Normalized AOPC of the attention weights {words}: " + "; ".join(spoken),
     )
 
 
