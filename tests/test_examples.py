@@ -158,6 +158,42 @@ def test_readme_prints_what_it_says(tmp_path, monkeypatch):
     assert len(means) == len(attentions) and sum(attentions) > sum(means)
 
 
+SHOWN = re.compile(r"^```python[^\n]*\n(?:(?!```).*\n)*```\n\n```text\n(.*?)^```", re.M | re.S)
+QUANTITY = re.compile(r"\b\d+(?:\.\d+)?(?:e-\d+)?(?P<percent>%)?")
+SHOWING = [
+    page
+    for page in EVERY_PAGE
+    if page.where.startswith("docs/")
+    and SHOWN.search((REPOSITORY / page.where).read_text(encoding="utf-8"))
+]
+
+
+@ELSEWHERE
+@pytest.mark.parametrize("page", [pytest.param(page, id=page.where) for page in SHOWING])
+def test_a_page_prints_what_it_shows(page, tmp_path_factory, monkeypatch):
+    """Its words under every backend, and nearly its numbers under PyTorch."""
+    page.folder = page.folder or tmp_path_factory.mktemp("example")
+    monkeypatch.chdir(page.folder)
+    page.run(len(page.blocks) - 1)
+    text = (REPOSITORY / page.where).read_text(encoding="utf-8")
+    printed, shown = page.printed.split(), "".join(SHOWN.findall(text)).split()
+    words = [[QUANTITY.sub("", word) for word in each] for each in (printed, shown)]
+    assert words[0] == words[1]
+    if keras.backend.backend() == "torch":
+        numbers = [
+            [
+                float(found[0].rstrip("%")) / (100 if found["percent"] else 1)
+                for found in QUANTITY.finditer(" ".join(each))
+            ]
+            for each in (printed, shown)
+        ]
+        np.testing.assert_allclose(*numbers, atol=0.06)
+
+
+def test_pages_show_outputs():
+    assert len(SHOWING) > 3
+
+
 def modules_not_imported(blocks):
     """The parts of the package that blocks name, neither public rooms nor imported by them.
 
