@@ -81,7 +81,7 @@ def test_verdict_and_table():
     assert lines[5] == "- Not run yet: D." and "have one run" in lines[6]
     *table, _, told = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
-    assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30 (")
+    assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30<br>(")
     assert "attention in 3 of 4 rows, and the gradient in 2." in told
     assert told.endswith("a mean over the first texts, and over 1 or 3 runs.")
     told, _, *table = explanations.rationales(EXAMPLE).split("\n")
@@ -101,7 +101,7 @@ def test_changes_are_paired_and_told_where_they_are_real():
     rows["AttentionPooling, entmax15"]["runs"][0]["naopc_per_text"]["attention"] = values
     counted, written, told = explanations.changes({"rows": rows}).split("\n\n")
     assert counted == "2 of the 3 intervals are bold."
-    assert told == "The encoder makes the weights of `AttentionPooling` better."
+    assert told == "Taken alone, these have better weights with an encoder: `AttentionPooling`."
     lines = [line.strip("| ").split(" | ") for line in written.split("\n")[2:]]
     found = {line[0]: line[1:] for line in lines}
     assert found["a gate"] == ["**0.10 (0.10 to 0.10)**", "–"]
@@ -125,7 +125,7 @@ def test_the_page_is_of_what_was_measured():
     table = explanations.grades(results)
     for name, row in results["rows"].items():
         own = np.nanmean(graded(results, name))
-        assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {own:.2f} \(", table, re.M)
+        assert re.search(rf"^\| {re.escape(name)} \| \S+ \| {own:.2f}<br>\(", table, re.M)
         # The mean of the grades that are kept for the intervals is that of the summary.
         assert own == pytest.approx(row["summary"]["test_naopc"]["mean"], abs=2e-3)
 

@@ -82,13 +82,16 @@ def grades(results):
     lines = []
     for name in names:
         row, own, first = results["rows"][name], graded(results, name), graded(results, best)
-        behind = grade(results, best) - grade(results, name)
+        behind = between(grade(results, best) - grade(results, name), graded_interval(first, own))
+        # The interval stands below its mean, so that the table is no wider than its page.
+        spans = [between(grade(results, name), graded_interval(own)), behind]
+        spans = [span.replace(" (", "<br>(") for span in spans]
         lines.append(
             [
                 name,
                 f"{100 * measured(row, 'accuracy'):.1f}",
-                between(grade(results, name), graded_interval(own)),
-                "–" if name == best else between(behind, graded_interval(first, own)),
+                spans[0],
+                "–" if name == best else spans[1],
                 *cells(row, *others),
             ]
         )
@@ -98,9 +101,9 @@ def grades(results):
     )
     runs = sorted({len(row["runs"]) for row in results["rows"].values()})
     told = (
-        f"Leave-one-out has a higher grade than attention in {effect} of {len(names)} rows, and the "
-        f"gradient in {gradient}. A grade is a mean over {results['protocol']['graded']}, and over "
-        f"{' or '.join(map(str, runs))} runs."
+        f"Leave-one-out has a higher grade than attention in {effect} of {len(names)} rows, and "
+        f"the gradient in {gradient}. A grade is a mean over {results['protocol']['graded']}, and "
+        f"over {' or '.join(map(str, runs))} runs."
     )
     return f"{table(head, lines)}\n\n{told}"
 
@@ -199,7 +202,7 @@ def changes(results):
     }
     for side, word in {1: "better", -1: "worse"}.items():
         if those := [name for name in both if sides[name] == side]:
-            told.append(f"The encoder makes the weights of {joined(those)} {word}.")
+            told.append(f"Taken alone, these have {word} weights with an encoder: {joined(those)}.")
     return "\n\n".join(told)
 
 
