@@ -158,7 +158,7 @@ def test_readme_prints_what_it_says(tmp_path, monkeypatch):
     assert len(means) == len(attentions) and sum(attentions) > sum(means)
 
 
-SHOWN = re.compile(r"^```python[^\n]*\n(?:(?!```).*\n)*```\n\n```text\n(.*?)^```", re.M | re.S)
+SHOWN = re.compile(r"^```\n\n```text\n((?:(?!```).*\n)*)```$", re.M)
 QUANTITY = re.compile(r"\b\d+(?:\.\d+)?(?:e-\d+)?(?P<percent>%)?")
 SHOWING = [
     page
