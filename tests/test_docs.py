@@ -511,6 +511,7 @@ def test_the_speed_page_is_written_from_the_results():
     assert "<!-- speed:" not in filled and filled.count("\n    |") > 100
     # What was asked once and never reached still says so, on the page and in its file.
     assert filled.count("struck (was") > 25 and "| missed |" not in filled
+    assert filled.count("We have struck (given up) each of these ") == len(speed.BACKENDS)
     bags = markers.fill(source("guides/bags.md"))
     assert "<!-- speed:" not in bags and "| 1,000,000 instances |" in bags
     # Ratios, never times of some machine.

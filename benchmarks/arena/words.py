@@ -12,6 +12,11 @@ from typing import Any
 # Attention in its plainest form, and with a gate.
 PLAIN = "AttentionPooling"
 GATED = f"{PLAIN}, gated"
+# The hidden layers of its runs; by default it has none.
+HIDDEN = (100, 300)
+PLAIN_CALL = f"{PLAIN}(hidden_dim={HIDDEN[0]})"
+# Arguments that a row's name hides, where the layer's default is another one.
+HIDES = {"ConvMultiHeadAttention": "parallel=False", "SequentialAttention": 'mode="pointwise"'}
 KERAS = "keras.layers.MultiHeadAttention"
 # What sentences and tables call the kinds of data.
 DATA = {
@@ -70,9 +75,10 @@ def barely(lead: dict[str, Any]) -> str:
 
 
 def named(row: str) -> str:
-    """A row as a sentence has it: the variant of a layer stands in brackets."""
+    """A row as a sentence has it: the variant of a layer, or what its name hides, in brackets."""
     layer, _, variant = row.partition(", ")
-    return f"`{layer}`" + f" ({variant})" * bool(variant)
+    hidden = f"({HIDES[row]})" if row in HIDES else ""
+    return f"`{layer}{hidden}`" + f" ({variant})" * bool(variant)
 
 
 def joined(rows: list[str]) -> str:
@@ -227,7 +233,8 @@ def in_sight() -> str:
     """What is said of the plain attention."""
     lead, ahead = told()["rows"][PLAIN]["against_mean"], told()["first_ahead_of"][PLAIN]
     return (
-        f"The lead of `{PLAIN}` over the mean is {spanned(lead)} points."
+        f"With a hidden layer of {' or '.join(map(str, HIDDEN))} units, the lead of `{PLAIN}` over "
+        f"the mean is {spanned(lead)} points."
         f"{hint(lead, 'all sets together')} {named(told()['first'])} is "
         f"{'clearly ' * counts(ahead)}ahead of `{PLAIN}`: {spanned(ahead)} points.{barely(ahead)}"
     )

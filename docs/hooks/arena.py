@@ -167,7 +167,12 @@ def choices(arena):
         f"{words.region()}. This test finds these poolings ahead of the mean: {ahead}. It finds "
         f"these poolings behind the mean: {behind}."
     )
-    return f"{table(head, body, left=(0, 3))}\n\n{corrected}"
+    hiding = words.joined([row for row in words.HIDES if row in told["rows"]])
+    named_so = (
+        f"In the tables and pictures, {hiding} stand without their arguments. [The code of every "
+        "row](#protocol) has all arguments.\n\n"
+    ) * bool(hiding)
+    return f"{named_so}{table(head, body, left=(0, 3))}\n\n{corrected}"
 
 
 def judgement(arena):
@@ -237,6 +242,17 @@ def kinds(arena):
     ]
     parts += [folded("The sets of each kind", table(("data", "sets"), of_kind, left=(0, 1)))]
     return "\n\n".join(parts)
+
+
+def _shared():
+    """Sentences on the sets that are of several kinds."""
+    said = ""
+    for name, those in words.told()["sets"].items():
+        found = dict.fromkeys(grid.kind_of(block.split(" (")[0]) for block in those)
+        if len(found) > 1:
+            said += f"The set `{name}` has {words.listed([*found])}, so it counts in {len(found)} "
+            said += "rows. "
+    return said
 
 
 def _known(lead, shown):
@@ -328,8 +344,8 @@ def plain(arena):
         f"- **Where the lead of {words.named(first)} comes from.** {words.origin()} "
         f"{of_series(arena)}\n"
         f"- **Where plain attention helps.** {words.where()}\n"
-        f"- **If people must see one weight per step**, take {_linked(words.PLAIN)}. "
-        f"{words.in_sight()}\n"
+        "- **If people must see one weight per step**, take "
+        f"{_linked(words.PLAIN, words.PLAIN_CALL)}. {words.in_sight()}\n"
         f"- **How sure this is.** {words.surely()} {words.summary()}\n"
         f"- **Linear classifiers.** {words.linear()} Over all sets but series, "
         f"{len(better)} of {len(rivals)} poolings (with the mean) are surely better than the best "
@@ -395,10 +411,10 @@ def _group(row):
     return getattr(_layer(row), "group", None)
 
 
-def _linked(row):
-    """A row with a link to its layer, if that is one of the package."""
-    layer = _layer(row)
-    return f"[{words.named(row)}]({layer.page})" if layer else words.named(row)
+def _linked(row, call=""):
+    """A row, or a call of its layer, with a link to the layer, if that is one of the package."""
+    layer, name = _layer(row), f"`{call}`" if call else words.named(row)
+    return f"[{name}]({layer.page})" if layer else name
 
 
 def start(arena):
@@ -417,8 +433,8 @@ def start(arena):
         f"bags and patches, the lead is {words.spanned(real[first])} points on average."
         f"{words.hint(real[first], 'such data')} Expect less than these averages, because we "
         f"chose this pooling by its lead. [More on this lead](#lead)\n\n{code}"
-        f"**If people must see one weight per step**, start with {_linked(words.PLAIN)}. "
-        f"{words.in_sight()}"
+        "**If people must see one weight per step**, start with "
+        f"{_linked(words.PLAIN, words.PLAIN_CALL)}. {words.in_sight()}"
     )
 
 
@@ -515,6 +531,7 @@ def start_by_kind(arena):
     notes += f" Self-attention has a larger lead on {words.listed(encoders)}." * bool(encoders)
     notes += " `ConvAttentionPooling` reads windows of words, so it also does a part of the work "
     notes += "of an encoder."
+    notes = _shared() + notes
     head = ("data (sets)", "pooling with the largest lead", "its lead")
     return f"{told}\n\n{table(head, body, left=(0, 1))}\n\n{notes}"
 
@@ -548,17 +565,24 @@ def two_decide(arena):
     )
 
 
+def code(row):
+    """The calls of a row's runs: one for each size that its tuning tries, others behind a GRU."""
+    calls = {}
+    for encoder, where in (("minilm", ""), ("gru", "behind a GRU ")):
+        for size in range(len(grid.sizes(row))):
+            layer, given = grid.arguments(row, size, encoder)
+            told = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            call = f"{layer.__name__}({told})".replace("'", '"')
+            calls.setdefault(call, f"{where}`{call}`")
+    return " or ".join(calls.values())
+
+
 def legend(arena):
-    """The code of every row, and the other size that its tuning tries."""
+    """The code of every row."""
     body = []
     for row in grid.MECHANISMS:
-        calls = []
-        for size in range(len(grid.sizes(row))):
-            layer, given = grid.arguments(row, size, "minilm")
-            told = ", ".join(f"{name}={value!r}" for name, value in given.items())
-            calls.append(f"`{layer.__name__}({told})`")
         sees = "a sequence; its mean follows" if row in grid.SEQUENCES else "a vector"
-        body.append((row, " or ".join(calls), sees))
+        body.append((row, code(row), sees))
     inside = table(("row", "layer", "gives"), body, left=range(3))
     return folded("The code of every row", inside)
 
@@ -783,7 +807,7 @@ def fill(markdown, folder):
 def in_comparison(layer):
     """A section with what the comparison says of a layer's rows; nothing, if it has none."""
     said = [
-        f"- {words.of(row)}"
+        f"- {words.of(row)} The runs have {code(row)}."
         for row, each in words.told()["rows"].items()
         if row.split(", ")[0] == layer and "against_mean" in each
     ]

@@ -92,9 +92,10 @@ def targets_table(data):
                 shown.append(cells)
         explained += shown if len(shown) > 1 else []
     missed = said["missed"] + said["struck"]
+    gone = said["struck"] if said["missed"] else "each"
     told = (
-        f"Of {said['reached'] + missed} targets, {said['reached']} are reached. *Struck* means "
-        f"that we gave up the target. These are the {missed} missed targets:"
+        f"Of {said['reached'] + missed} targets, {said['reached']} are reached. We have struck "
+        f"(given up) {gone} of these {missed} missed targets:"
     )
     if not judged:
         told = "These ratios are below 1 in every round:"

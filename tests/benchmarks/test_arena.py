@@ -1,6 +1,7 @@
 """The comparison: its grid, its runs, what a code change moves, and its verdict."""
 
 import dataclasses
+import inspect
 import itertools
 import json
 import re
@@ -599,6 +600,42 @@ def test_words_of_pages_and_defaults_follow_the_verdict(monkeypatch):
         found["kinds"][kind] = {"sets": 1, "AttentionPooling": {"points": lead, "interval": None}}
     told = "goes from \N{MINUS SIGN}1.0 (1 set of pairs of texts) to +2.0 (1 set of bags)"
     assert told in words.where()
+
+
+def test_a_row_says_where_its_layer_differs_from_the_defaults(monkeypatch):
+    """In its name or, where the name hides it, in sentences; sizes stand on the layer's page."""
+    hidden = {}
+    for row in grid.MECHANISMS:
+        layer, given = grid.arguments(row, 0, "minilm")
+        defaults = inspect.signature(layer).parameters
+        other = [
+            f"{name}={value!r}".replace("'", '"')
+            for name, value in given.items()
+            if name not in grid.sizes(row)[0]
+            if defaults[name].default not in (value, inspect.Parameter.empty)
+        ]
+        # The name of a variant tells one argument.
+        assert len(other) == 1 or (not other and ", " not in row), row
+        hidden |= {row: other[0]} if other and ", " not in row else {}
+        assert all(each in page.code(row) for each in other)
+    assert hidden == words.HIDES
+    assert [{"hidden_dim": size} for size in words.HIDDEN] == [*grid.SIZES[words.PLAIN]]
+    assert words.named("ConvMultiHeadAttention") == "`ConvMultiHeadAttention(parallel=False)`"
+    found = compared(made()).told
+    monkeypatch.setattr(words, "told", lambda: found)
+    assert (
+        "`LastPooling1D(bidirectional=False)` or behind a GRU `LastPooling1D(bidirectional=True)`"
+        in (page.in_comparison("LastPooling1D"))
+    )
+
+
+def test_a_set_of_several_kinds_is_told(monkeypatch):
+    sets = {
+        "digits": ["bags_any (dense)", "digits_by_row (gru)"],
+        "r8": ["r8 (gru)", "r8 (minilm)"],
+    }
+    monkeypatch.setattr(words, "told", lambda: {"sets": sets})
+    assert page._shared() == "The set `digits` has bags and series, so it counts in 2 rows. "
 
 
 def test_a_lead_is_told_with_where_it_comes_from(monkeypatch):
