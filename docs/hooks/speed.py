@@ -486,7 +486,7 @@ def chart(data):
 def long_table(data):
     """Memory and time in chunks, against the length of a bag."""
     found = {}
-    for case in find(data, dim=narrowest(data)):
+    for case in by_layer(find(data, dim=narrowest(data))):
         found.setdefault(case["variant"], {})[case["time"]] = case
     lengths = sorted({length for each in found.values() for length in each})
     head = ("layer", *(f"{length:,} instances" for length in lengths))
@@ -496,11 +496,31 @@ def long_table(data):
 def bags_table(data):
     """Memory and time of a long bag: the layer, its chunks, and the equation by hand."""
     forms, found = ("by hand", "layer", "chunks"), {}
-    for case in [case for case in data["cases"] if case["dim"] > narrowest(data)]:
+    for case in by_layer(case for case in data["cases"] if case["dim"] > narrowest(data)):
         size = f"{case['batch']} × " * (case["batch"] > 1) + f"{case['time']:,} × {case['dim']:,}"
         key = case["variant"], size, case["kind"]
         found.setdefault(key, {})[case["form"]] = case
     return table(("layer", "size", "what", *forms), bag_lines(found, forms))
+
+
+def by_layer(cases):
+    """Cases of bags in the order of the tables' lines; one bag comes before batches of texts."""
+    order = ("batch", "variant", "time", "kind")
+    return sorted(cases, key=lambda case: [case[key] for key in order])
+
+
+def chunks():
+    """How many times as long a training step takes with chunks, on a CPU."""
+    told = []
+    for backend, name in BACKENDS.items():
+        seconds = {"layer": [], "chunks": []}
+        cases = stored("bags", f"{backend}_cpu")["cases"]
+        for case in by_layer(case for case in cases if case["kind"].startswith("training")):
+            if case["form"] in seconds and case["dim"] > narrowest({"cases": cases}):
+                seconds[case["form"]].append(case["seconds"])
+        ratios = [b / a for a, b in zip(seconds["layer"], seconds["chunks"], strict=True)]
+        told.append(f"{min(ratios):.1f} to {max(ratios):.1f} times as long on {name}")
+    return f"On a CPU, a training step with chunks takes {told[0]}, {told[1]}, and {told[2]}."
 
 
 def narrowest(data):
@@ -618,6 +638,7 @@ VIEWS = {
     "limit": ("growth", limit_table),
     "long": ("bags", long_table),
     "bags": ("bags", bags_table),
+    "chunks": (None, chunks),
 }
 
 
