@@ -122,7 +122,7 @@ class ClassToken(kl.Layer):
         return ops.concatenate([ops.ones_like(x[:, :1]), x], axis=1)
 
 
-ROW = re.compile(r"^\| (`[^|]+) \| ([^|`]+) \| `([^`]+)` \| (yes|\*\*no\*\*) \|$", re.M)
+ROW = re.compile(r"^\| (`[^|]+) \| ([^|`]+) \| `([^|]+)` \| (yes|\*\*no\*\*) \|$", re.M)
 BEHIND = ROW.findall(GUIDE.read_text(encoding="utf-8"))
 
 
@@ -140,7 +140,7 @@ def test_the_guide_says_the_mask_behind_a_layer(row):
     between = x * ops.cast(mask[..., None], "float32")
     for layer in re.findall(r"`([^`]+)`", code):
         between = eval(layer, {**vars(kl), "ClassToken": ClassToken})(between)
-    given = eval(behind, {"keras": keras, "mask": mask})
+    given = eval(behind.replace("`<br>`", " "), {"keras": keras, "mask": mask})
     counts = keras.Model([x, mask], [between, given])
     random = np.random.default_rng(0)
     rows = [[random.normal(-1, 1, (n, 4)).astype("float32"), np.ones(n, bool)] for n in (10, 7, 5)]

@@ -215,6 +215,14 @@ def test_charts_of_costs_are_sound(view):
     assert all(b - a >= 15 for a, b in zip(heights, heights[1:], strict=False))
 
 
+def test_the_chart_of_parameters_names_all_of_the_smallest():
+    measured = compared({"a": 0.695, "b": 0.7, "large": 0.699, "small and far": 0.6})
+    measured["rows"]["large"]["parameters_without_embeddings"] *= 2
+    measured["rows"]["small and far"]["parameters_without_embeddings"] = 5
+    words = "Of the 3 networks from the best to one point below it, b and a have the fewest param"
+    assert words in results.parameters_chart(measured)
+
+
 def test_rows_by_heads_are_side_by_side():
     def heads(count, *accuracies):
         entry = row(accuracies[1], None)
@@ -243,7 +251,7 @@ def test_the_chart_of_times_compares_what_was_timed_alike():
     measured["rows"]["AttentionPooling"]["runs"].append(other)
     del measured["rows"]["on a GPU"]["runs"][0]["cpu_seconds"]
     words = results.time_chart(measured)
-    assert "AttentionPooling has the fewest seconds of training on a CPU." in words
+    assert "one whole training per row (seed 0, the only run that all rows have on a CPU)" in words
     spoken = drawn(words).get("aria-label")
     assert "AttentionPooling 60.0 % at 30;" in spoken + ";" and "on a GPU" not in spoken
 
@@ -264,6 +272,14 @@ def test_charts_of_lines_are_sound():
     ):
         measured = json.loads((RESULTS / f"{file}.json").read_text(encoding="utf-8"))
         assert marks(drawn(results.VIEWS[view](measured)))[1]
+
+
+def test_folds_that_learn_nothing_give_one_answer():
+    measured = json.loads((RESULTS / "sam_trec.json").read_text(encoding="utf-8"))
+    words = results.thresholds_chart(measured)
+    assert ": 1 of 5 folds at 0.6 and 5 of 5 folds at 0.8 learn nothing." in words
+    runs = [run for name in ("SAM 0.6", "SAM 0.8") for run in measured["rows"][name]["runs"]]
+    assert len({run["correct"] for run in runs if run["test_accuracy"] < 0.5}) == 1
 
 
 def test_charts_have_the_colours_and_letters_of_the_page():
@@ -302,6 +318,52 @@ def test_the_sentences_about_the_floors_are_true():
     rows = files["lama_imdb_4000"]["rows"]
     rivals = {other: rows[other]["config"]["optimizer"] for other in behind}
     assert list(map(rivals.get, (*again, *once))) == ["sgd", "adam", "adam", "adamw"]
+
+
+def signs(name, better, worse):
+    """Whether a difference is beyond the error, and to which side."""
+    measured = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf-8"))
+    low, high = interval_of(measured, better, worse)[0]
+    return (low > 0) - (high < 0)
+
+
+def test_the_sentences_at_the_top_of_hcan_are_true():
+    sets = ("imdb_4000", "imdb_stars", "imdb", "r8")
+    found = {
+        other: [signs(f"hcan_{name}", "HCAN 2 target", other) for name in sets]
+        for other in ("linear SVM", "HAN", "mean of words")
+    }
+    assert found["linear SVM"] == [-1, 0, 0, -1] and found["HAN"] == [0] * 4
+    assert found["mean of words"] == [0, 0, 1, 0]
+
+
+def test_the_sentences_about_sam_and_its_rivals_are_true():
+    for path in RESULTS.glob("sam_*.json"):
+        rows = json.loads(path.read_text(encoding="utf-8"))["rows"]
+        for tuned in ("", ", fine-tuned"):
+            for other in ("RB", "RBA", "DiSAN"):
+                if {f"SAM{tuned}", f"{other}{tuned}"} <= set(rows):
+                    assert signs(path.stem, f"SAM{tuned}", f"{other}{tuned}") <= 0
+    subj = json.loads((RESULTS / "sam_subj.json").read_text(encoding="utf-8"))
+    published = {name: subj["rows"][name]["paper"] for name in ("SAM", "RBA", "DiSAN")}
+    ends = {name: interval_of(subj, "SAM", name)[0][1] for name in ("RBA", "DiSAN")}
+    leads = {name: published["SAM"] - published[name] for name in ends}
+    assert f"{100 * leads['RBA']:.2f}" == "0.73" and results.points(ends["RBA"]) == "+0.7"
+    assert ends["RBA"] < 0.007 and all(leads[name] > ends[name] for name in ends)
+
+
+def test_the_sentences_about_mpsan_are_true():
+    rivals = ("DiSAN", "Bi-LSTM", "Bi-BloSAN")
+    for name in ("trec", "sst5", "subj"):
+        assert not any(signs(f"mpsan_{name}", "MPSAN", other) for other in rivals)
+    assert [signs("mpsan_sick", "MPSAN", other) for other in rivals] == [0, 0, 1]
+    rows = json.loads((RESULTS / "mpsan_sick.json").read_text(encoding="utf-8"))["rows"]
+    errors = {name: row["summary"]["test_mse"]["mean"] for name, row in rows.items()}
+    of_the_paper = [name for name, row in rows.items() if row["paper"] is not None]
+    assert len(of_the_paper) == 7 and min(of_the_paper, key=errors.get) == "MPSAN"
+    assert errors["no positions"] < errors["MPSAN"] and not signs(
+        "mpsan_sick", "MPSAN", "no positions"
+    )
 
 
 def test_the_sentences_about_generalized_pooling_are_true(monkeypatch):

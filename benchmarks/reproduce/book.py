@@ -362,8 +362,18 @@ def total(paper: str, papers: dict[str, Paper]) -> str:
         "results](#what-we-found))."
     )
     mine = [line for line in every if line.paper == paper]
+    kept = [line for line in mine if line.word == HELD and line.judged]
+    kinds = Counter(map(_weakness, kept))
+    for kind in WEAKNESSES[:-1]:
+        if weak := kinds[kind]:
+            part = "The one *held* claim" if len(kept) == 1 else f"All {weak} *held* claims"
+            part = part if weak == len(kept) else f"Of the {len(kept)} *held* claims, {weak}"
+            said += f" {part} {'is' if weak == 1 else 'are'} weak evidence: {kind}."
+    others = [[other.word for other, _ in line.judged[1:]] for line in kept]
+    if len(kept) > 1 and all(words and HELD not in words for words in others):
+        said += f" None of the {len(kept)} is held on another of our sets."
     # The word that is counted is that of one set: another of our sets may say something else.
-    if any(len({claim.word for claim, _ in line.judged}) > 1 for line in mine):
+    if any(len(line.judged) > 1 for line in mine):
         words = orders_of(_everywhere(paper, mine))
         said += f" One verdict is counted per claim. On all our sets the verdicts are {words}."
     return said
@@ -387,33 +397,41 @@ def _everywhere(paper: str, found: Iterable[Line]) -> Iterator[Judged]:
     return (claim for line in found if line.paper == paper for claim, _ in line.judged)
 
 
+# Why a claim that is held may still be weak evidence.
+WEAKNESSES = (
+    "the other row is the first token of MiniLM, a weak baseline",
+    "another of our sets or recipes says *refuted in size* or *reversed*",
+    "the interval is unpaired",
+    "the interval begins less than 0.1 points from zero, so with other draws of the bootstrap it "
+    "can contain zero",
+    "none of these weaknesses",
+)
+
+
+def _weakness(line: Line) -> str:
+    """The first weakness of a claim that is held."""
+    (first, _), *others = line.judged
+    found = (
+        first.worse == "language model",
+        any(other.word in (SMALLER, REVERSED) for other, _ in others),
+        not first.paired,
+        min(map(abs, first.interval)) < 0.001,
+        True,
+    )
+    return WEAKNESSES[found.index(True)]
+
+
 def held(papers: dict[str, Paper], folder: Path = RESULTS) -> str:
     """Lists why a claim that is held may still be weak evidence; each is listed once."""
-    kinds: dict[str, list[str]] = {
-        "the other row is the first token of MiniLM, a weak baseline": [],
-        "another of our sets or recipes says *refuted in size* or *reversed*": [],
-        "the interval is unpaired": [],
-        "the interval begins less than 0.1 points from zero: with other draws of the bootstrap it "
-        "can contain zero": [],
-        "none of these weaknesses": [],
-    }
-    weak, refuted, unpaired, near, strong = kinds.values()
+    kinds: dict[str, list[str]] = {kind: [] for kind in WEAKNESSES}
     for line in lines(papers, folder):
-        if line.word != HELD or not line.judged:
-            continue
-        (first, dataset), *others = line.judged
-        if first.worse == "language model":
-            kind = weak
-        elif any(other.word in (SMALLER, REVERSED) for other, _ in others):
-            kind = refuted
-        elif not first.paired:
-            kind = unpaired
-        else:
-            kind = near if min(map(abs, first.interval)) < 0.001 else strong
-        kind.append(f"{PAPERS[line.paper]}: {first.better} − {first.worse}, `{dataset}`")
+        if line.word == HELD and line.judged:
+            first, dataset = line.judged[0]
+            told = f"{PAPERS[line.paper]}: {first.better} − {first.worse}, `{dataset}`"
+            kinds[_weakness(line)].append(told)
     total = sum(map(len, kinds.values()))
     rows = [
-        (kind, len(each), "all are claims of SAM" if each is weak else "; ".join(each))
+        (kind, len(each), "all are claims of SAM" if kind == WEAKNESSES[0] else "; ".join(each))
         for kind, each in kinds.items()
     ]
     shown = table((f"the {total} *held* claims", "number", "which"), rows, left=range(3))

@@ -124,16 +124,10 @@ def scatter(results, across, words, value):
     places = {
         name: (at, 100 * mean(results, name))
         for name, row in results["rows"].items()
-        if "optimizer" in row["config"] and (at := value(results, name))
+        if "optimizer" in row["config"] and (at := value(name))
     }
     spoken = f"{measure} against {across}: " + "; ".join(
         f"{name} {share:.1f} % at {at:,.6g}" for name, (at, share) in places.items()
-    )
-    most = max(share for _, share in places.values())
-    near = [name for name, (_, share) in places.items() if share > most - 1]
-    words = (
-        f"Of the {len(near)} networks from the best to one point below it, "
-        f"{min(near, key=places.get)} has the fewest {across}. {words}"
     )
     return chart(
         {name: [place] for name, place in places.items()},
@@ -147,13 +141,22 @@ def scatter(results, across, words, value):
 
 
 def parameters_chart(results):
-    """LAMA's figure 3: accuracy against parameters."""
-    return scatter(
-        results,
-        "parameters without the word vectors",
-        "A dot is the mean accuracy of the runs.",
-        lambda data, name: data["rows"][name]["parameters_without_embeddings"],
+    """LAMA's figure 3: accuracy against parameters, and the smallest of the best networks."""
+    across = "parameters without the word vectors"
+
+    def size(name):
+        return results["rows"][name]["parameters_without_embeddings"]
+
+    drawn = [name for name, row in results["rows"].items() if "optimizer" in row["config"]]
+    drawn.sort(key=lambda name: -mean(results, name))
+    near = [name for name in drawn if mean(results, name) > mean(results, drawn[0]) - 0.01]
+    fewest = [name for name in near if size(name) == min(map(size, near))]
+    words = (
+        f"Of the {len(near)} networks from the best to one point below it, {' and '.join(fewest)} "
+        f"{'has' if len(fewest) == 1 else 'have'} the fewest {across}. A dot is the mean accuracy "
+        "of the runs."
     )
+    return scatter(results, across, words, size)
 
 
 def heads_of(rows):
@@ -215,15 +218,19 @@ def heads_chart(results):
 
 def thresholds_chart(results):
     """SAM's figure 3: test accuracy by the threshold of the features' weights."""
-    series = {
-        row["config"]["arguments"].get("threshold", 0): mean(results, name)
-        for name, row in results["rows"].items()
-        if re.fullmatch(r"SAM(?: 0\.\d+)?", name)
+    rows = [row for name, row in results["rows"].items() if re.fullmatch(r"SAM( 0\.\d+)?", name)]
+    folds = {
+        row["config"]["arguments"].get("threshold", 0): [r["test_accuracy"] for r in row["runs"]]
+        for row in rows
     }
+    series = {at: sum(each) / len(each) for at, each in sorted(folds.items())}
+    # A fold that learns nothing gives all texts the same answer.
+    idle = {at: sum(share < series[0] / 2 for share in folds[at]) for at in series}
+    told = " and ".join(f"{n} of {len(folds[at])} folds at {at:g}" for at, n in idle.items() if n)
     fall = min(at for at, share in series.items() if share < series[0] - 0.05)
     words = (
         f"From {fall:g} on, the mean of the folds is more than five points below that of no "
-        "threshold. A feature's weight below the threshold is zero."
+        f"threshold: {told} learn nothing. A feature's weight below the threshold is zero."
     )
     return line_chart(results, "threshold", words, {"SAM": series}, "test")
 
@@ -241,7 +248,12 @@ def time_chart(results):
     drawn = [known[name] for name in known if "optimizer" in results["rows"][name]["config"]]
     seeds = set.intersection(*map(set, drawn)) if drawn else set()
 
-    def seconds(data, name):
+    whole = "a whole training"
+    if len(seeds) == 1:
+        only = f"seed {min(seeds)}, the only run that all rows have on a CPU"
+        whole = f"one whole training per row ({only})"
+
+    def seconds(name):
         times = known.get(name, {})
         shared = [times[seed] for seed in seeds & set(times)] or list(times.values())
         return sum(shared) / len(shared) if shared else None
@@ -249,8 +261,9 @@ def time_chart(results):
     return scatter(
         results,
         "seconds of training on a CPU",
-        "A dot is the mean accuracy of the runs. The time is that of a whole training, with the "
-        "epochs that brought no gain. The seconds depend on the machine; their ratios less.",
+        f"A dot is the mean accuracy of the runs. The time is that of {whole}, with the epochs "
+        "that brought no gain. Another run may stop earlier or later. The seconds depend on the "
+        "machine; their ratios less.",
         seconds,
     )
 
