@@ -78,15 +78,21 @@ def test_verdict_and_table():
     assert lines[4].startswith(
         "- **Without an encoder**, the weights of 1 of 1 mechanisms are better"
     )
-    assert lines[5] == "- Not run yet: D." and "have one run" in lines[6]
+    assert lines[5].endswith("is 50.0 % with the encoder, and 50.0 % without an encoder.")
+    assert lines[6] == "- Not run yet: D." and "have one run" in lines[7]
     *table, _, told = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
     assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30<br>(")
     assert "attention in 3 of 4 rows, and the gradient in 2." in told
     assert told.endswith("a mean over the first texts, and over 1 or 3 runs.")
     told, _, *table = explanations.rationales(EXAMPLE).split("\n")
-    assert told.endswith("a mass of 0.45. 3 of 4 mechanisms are above both. Not above both: `C`.")
+    assert told.endswith("a mass of 0.45. 3 of 4 models are above both. Not above both: `C`.")
     assert sum("| 0.70 |" in line for line in table) == 4
+
+
+def test_scope_names_what_was_tested_with_an_encoder_alone():
+    told = explanations.scope(EXAMPLE)
+    assert told.startswith("For 3 mechanisms") and "all but `B` and `C` also without" in told
 
 
 def test_changes_are_paired_and_told_where_they_are_real():

@@ -119,12 +119,24 @@ def rationales(results):
     ]
     told = (
         f"Equal weights have an AUC of 0.5 and a mass of {figure(equal)}. {len(rows) - len(below)} "
-        f"of {len(rows)} mechanisms are above both."
+        f"of {len(rows)} models are above both."
     )
     if below:
         told += f" Not above both: {joined(below)}."
     lines = [[name, *cells(row, *keys.values())] for name, row in rows]
     return f"{told}\n\n{table(['mechanism', *keys], lines)}"
+
+
+def scope(results):
+    """Which mechanisms were tested, and behind what."""
+    names, rows = of_kind(results, ""), results["rows"]
+    alone = [name for name in rows if name in names and name + BARE not in rows]
+    return (
+        f"For {len(names)} mechanisms of the [comparison](comparison.md), we measured whether the "
+        "prediction depends on the words with large weights. Each mechanism was tested behind a "
+        "recurrent encoder"
+        + (f", and all but {joined(alone)} also without one." if alone else ", and without one.")
+    )
 
 
 def verdict(results):
@@ -149,6 +161,15 @@ def verdict(results):
                 "grade: Kendall's tau between the grade and the Gini index (how sharp the weights "
                 f"are) is {figure(tau)} over {len(rows)} mechanisms."
             )
+    right = [
+        f"{100 * measured(results['rows'][names[0]], 'accuracy'):.1f} % {words}"
+        for kind, words in KINDS.items()
+        if (names := of_kind(results, kind))
+    ]
+    lines.append(
+        "- **A high grade does not make a good model.** The accuracy of the model with the highest "
+        f"grade is {', and '.join(right)}."
+    )
     missing = [name for name in results.get("planned", ()) if name not in results["rows"]]
     if missing:
         lines.append(f"- Not run yet: {', '.join(missing)}.")
@@ -229,7 +250,9 @@ def advice(results):
     return "\n".join(
         [
             f"- **Behind an encoder**, the attention of {joined([first])} has the highest grade. "
-            + f"These may be as good: {joined(level)}." * bool(level),
+            + f"These may be as good: {joined(level)}. " * bool(level)
+            + "A wide interval also puts a mechanism on this list, so see the "
+            "[grades](believable-attention.md)." * bool(level),
             "- **Rather read the effect of leaving out each word.** In the models of the line "
             f"above, this effect has a grade of {left_out:.2f} on average, their attention "
             f"{own:.2f}, and a random order {random:.2f}. The best order of words would have 1.",
@@ -270,6 +293,7 @@ VIEWS = {
     "table": grades,
     "advice": advice,
     "chart": chart,
+    "scope": scope,
     "verdict": verdict,
     "changes": changes,
     "rationales": rationales,
