@@ -137,16 +137,20 @@ def where() -> str:
     return (
         f"On all {len(told()['sets'])} data sets `{PLAIN}` is {everywhere(PLAIN)} points of "
         f"accuracy ahead of the mean. By kind of data the lead goes from {low} to {high}. "
-        f"Without generated texts and without the sets that have only series, the lead is "
+        f"Without the generated sets and without the sets that have only series, the lead is "
         f"{spanned(real[PLAIN])}."
     )
 
 
 def origin() -> str:
     """Where the largest lead comes from, with the sets that are not real."""
-    _, others, real = told()["origin"].values()
-    made = sets(others["sets"] - real["sets"])
-    return f"{by_origin()} We generated the texts of the other {made}."
+    generated = {*RULE["choices"]["generated"]}
+    made = [
+        f"`{name}`"
+        for name, blocks in told()["sets"].items()
+        if {block.split(" (")[0] for block in blocks} <= generated
+    ]
+    return f"{by_origin()} We generated the texts of the other {sets(len(made))}: {listed(made)}."
 
 
 def by_origin() -> str:
