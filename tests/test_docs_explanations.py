@@ -21,7 +21,7 @@ def packed(values):
 
 def entry(attention, uniform, runs=1):
     """A row whose texts all have these grades, but one that has none."""
-    grades = {"attention": attention, "uniform": uniform}
+    grades = {"attention": attention, "uniform": uniform, "leave_one_out": 0.9}
     texts = {
         name: packed([*np.linspace(x - 0.05, x + 0.05, 20), np.nan]) for name, x in grades.items()
     }
@@ -78,13 +78,19 @@ def test_verdict_and_table():
     assert lines[4].startswith(
         "- **Without an encoder**, the weights of 1 of 1 mechanisms are better"
     )
-    assert lines[5].endswith("is 50.0 % with the encoder, and 50.0 % without an encoder.")
-    assert lines[6] == "- Not run yet: D." and "have one run" in lines[7]
+    assert lines[5] == (
+        "- **Leave-one-out** is ahead of attention beyond chance for 3 of 3 mechanisms with the "
+        "encoder, and for 0 of 1 mechanisms without an encoder. For the others, the interval of "
+        "the difference contains zero."
+    )
+    assert "contains zero or lies below" in explanations.verdict({"rows": {"A": entry(1, 0.5)}})
+    assert lines[6].endswith("is 50.0 % with the encoder, and 50.0 % without an encoder.")
+    assert lines[7] == "- Not run yet: D." and "have one run" in lines[8]
     *table, _, told = explanations.grades(EXAMPLE).split("\n")[2:]
     assert [line.split(" | ")[0] for line in table] == ["| A, no encoder", "| A", "| B", "| C"]
     assert table[0].split(" | ")[3] == "–" and table[1].split(" | ")[3].startswith("0.30<br>(")
     assert "attention in 3 of 4 rows, and the gradient in 2." in told
-    assert told.endswith("a mean over the first texts, and over 1 or 3 runs.")
+    assert "the first texts, and over 1 or 3 runs. The first row is the best of 4, " in told
     told, _, *table = explanations.rationales(EXAMPLE).split("\n")
     assert told.endswith("a mass of 0.45. 3 of 4 models are above both. Not above both: `C`.")
     assert sum("| 0.70 |" in line for line in table) == 4

@@ -103,7 +103,9 @@ def grades(results):
     told = (
         f"Leave-one-out has a higher grade than attention in {effect} of {len(names)} rows, and "
         f"the gradient in {gradient}. A grade is a mean over {results['protocol']['graded']}, and "
-        f"over {' or '.join(map(str, runs))} runs."
+        f"over {' or '.join(map(str, runs))} runs. The first row is the best of {len(names)}, "
+        'partly by chance. So in the column "behind the first", read an interval that begins near '
+        "0 as open."
     )
     return f"{table(head, lines)}\n\n{told}"
 
@@ -161,6 +163,21 @@ def verdict(results):
                 "grade: Kendall's tau between the grade and the Gini index (how sharp the weights "
                 f"are) is {figure(tau)} over {len(rows)} mechanisms."
             )
+    leads = {
+        words: [
+            sign(*graded_interval(graded(results, name, "leave_one_out"), graded(results, name)))
+            for name in names
+        ]
+        for kind, words in KINDS.items()
+        if (names := of_kind(results, kind))
+    }
+    found = (f"for {each.count(1)} of {len(each)} mechanisms {w}" for w, each in leads.items())
+    told = f"- **Leave-one-out** is ahead of attention beyond chance {', and '.join(found)}."
+    sides = set().union(*leads.values())
+    if sides != {1}:
+        told += " For the others, the interval of the difference contains zero"
+        told += " or lies below zero." if -1 in sides else "."
+    lines.append(told)
     right = [
         f"{100 * measured(results['rows'][names[0]], 'accuracy'):.1f} % {words}"
         for kind, words in KINDS.items()
