@@ -127,7 +127,7 @@ def test_chart_and_file(tmp_path):
     names = [{text.text for text in drawn(picture).iter("text")} for picture in pictures]
     assert {"A", "B", "C", "Normalized AOPC with the encoder"} <= names[0]
     assert {"A", "Normalized AOPC without an encoder"} <= names[1] and not {"B", "C"} & names[1]
-    assert "below leave-one-out (square) in 1 of 3 lines." in pictures[0]
+    assert "In 1 of 3 lines the round mark lies between bar and square." in pictures[0]
     (tmp_path / "explanations_toys.json").write_text(json.dumps(EXAMPLE))
     assert explanations.written("toys", "verdict", tmp_path).startswith("- **With")
 

@@ -299,8 +299,10 @@ def picture(results, kind, words):
     return intervals(
         rows,
         f"Normalized AOPC {words}",
-        f"{words.capitalize()}, attention (round, with its 95 % interval) lies above a random "
-        f"order (bar) and below leave-one-out (square) in {between_both} of {len(rows)} lines. "
+        f"{words.capitalize()}: round marks are attention, with the 95 % interval; bars are "
+        f"a random order, squares are leave-one-out. In {between_both} of {len(rows)} lines "
+        "the round mark lies between bar and square. If the interval reaches one of them, this "
+        "may be chance. "
         "1 is the best order of words.",
         f"Normalized AOPC of the attention weights {words}: " + "; ".join(spoken),
     )
