@@ -36,7 +36,7 @@ def test_each_row_has_a_test():
     page = PAGE.read_text("utf-8")
     rows = []
     for anchor in ("table", "papers"):
-        table = re.search(rf"{{ #{anchor} }}\n.*?^\|--.*?\n(.*?)\n\n", page, re.M | re.S)[1]
+        table = re.search(rf"{{ #{anchor} }}\n.*?^ *\|--.*?\n(.*?)\n\n", page, re.M | re.S)[1]
         rows += [line.split(" | ")[0].strip("| ").replace("`", "") for line in table.splitlines()]
     rows.remove("the papers' own code")
     assert len(set(rows)) == len(rows)
