@@ -37,7 +37,7 @@ def test_each_row_has_a_test():
     rows = []
     for anchor in ("table", "papers"):
         table = re.search(rf"{{ #{anchor} }}\n.*?^ *\|--.*?\n(.*?)\n\n", page, re.M | re.S)[1]
-        rows += [line.split(" | ")[0].strip("| ").replace("`", "") for line in table.splitlines()]
+        rows += [line.strip("| ").split(" | ")[0].replace("`", "") for line in table.splitlines()]
     rows.remove("the papers' own code")
     assert len(set(rows)) == len(rows)
     assert set(rows) == PORTED
