@@ -68,7 +68,7 @@ def test_every_row_of_table_2_trains_saves_and_reloads(row, tmp_path):
 
 @pytest.mark.one_backend("counts parameters")
 def test_parameters():
-    """Two levels of 6,297,088, or 5,510,144 as in the published code, at 512 filters."""
+    """Two levels of 6,297,088, or 5,510,144 as in the published code, at 512 filters; HAN."""
     places = (512 + 128) * 512
     classifier = 512 * 5 + 5
     rest = places + classifier
@@ -80,6 +80,7 @@ def test_parameters():
     assert size(models.HCAN(2, 5, pooling="max")) == 2 * (6_297_088 - target) + rest
     flat = models.HCAN(2, 5, hierarchical=False)
     assert size(flat) == 6_297_088 + 512 * 512 + classifier
+    assert size(models.HAN(2, 5)) == 255_600 + 100 * 5 + 5
 
 
 @pytest.mark.parametrize("name", everywhere(BUILDERS, "HCAN", reason="HCAN has the longer way"))
